@@ -1,0 +1,1 @@
+"""The nouns of stepmark: frozen values that travel between the rooms, checked when they are made."""

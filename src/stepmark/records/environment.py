@@ -1,0 +1,63 @@
+"""The environment of a run: machine, software, repository, settings that change numbers."""
+
+from __future__ import annotations
+
+from stepmark.records.record import Record
+
+
+class HostFacts(Record, frozen=True):
+    """The machine, as far as it can be read."""
+
+    hostname: str
+    os: str
+    cpu_model: str
+    physical_cores: int | None
+    logical_cores: int
+    memory_bytes: int
+    frequency_mhz: float | None = None
+    governor: str | None = None
+    python: str = ""
+
+
+class LoadFacts(Record, frozen=True):
+    """How busy the machine was at one moment."""
+
+    time: float
+    """Seconds since the epoch."""
+    load_1m: float | None = None
+    steal_seconds: float | None = None
+    """Summed over cores since boot: the difference of two readings counts."""
+    available_bytes: int | None = None
+
+
+class TorchFacts(Record, frozen=True):
+    """torch, its build and the flags that change its numbers, read inside a worker."""
+
+    version: str
+    build: str
+    """Compiler, BLAS and instruction sets, as torch reports them."""
+    threads: int
+    interop_threads: int
+    flags: tuple[tuple[str, str], ...]
+    """Precision and determinism flags by name."""
+    devices: tuple[str, ...] = ()
+    """Names of the accelerators, if any."""
+
+
+class RepositoryFacts(Record, frozen=True):
+    """Git state of the bench file's repository."""
+
+    commit: str
+    dirty: bool
+
+
+class Environment(Record, frozen=True):
+    """Everything around the code that can change a number."""
+
+    stepmark: str
+    host: HostFacts
+    torch: TorchFacts
+    command: tuple[str, ...]
+    repository: RepositoryFacts | None = None
+    variables: tuple[tuple[str, str], ...] = ()
+    """Environment variables known to change torch's speed, where set."""

@@ -1,0 +1,66 @@
+"""Estimates: points with intervals, and how each was made."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from stepmark.records.record import Record
+
+
+class Method(StrEnum):
+    """How an interval was made."""
+
+    T_LAUNCHES = "t over launches"
+    """Student's t on the logarithm of one robust centre per launch."""
+    BOOTSTRAP_BLOCKS = "bootstrap over blocks of one launch"
+    """All that one launch allows: it does not contain the spread between processes."""
+
+
+class Estimate(Record, frozen=True):
+    """A point with its interval; seconds for levels, a plain number for ratios."""
+
+    point: float
+    low: float
+    high: float
+    confidence: float
+    method: Method
+    num_launches: int
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.point <= self.high:
+            raise ValueError(f"point {self.point} outside its interval [{self.low}, {self.high}]")
+
+    @property
+    def half_width(self) -> float:
+        """Half the interval's width relative to the point."""
+        return (self.high - self.low) / (2.0 * self.point) if self.point else 0.0
+
+
+class OutlierCounts(Record, frozen=True):
+    """Blocks beyond Tukey's fences: labelled, counted, kept."""
+
+    low_severe: int = 0
+    low_mild: int = 0
+    high_mild: int = 0
+    high_severe: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.low_severe + self.low_mild + self.high_mild + self.high_severe
+
+
+class Summary(Record, frozen=True):
+    """One phase of one case over all its launches, per iteration."""
+
+    case: str
+    """Case id."""
+    phase: str
+    median: Estimate
+    mean: Estimate
+    minimum: float
+    spread_within: float
+    """Median absolute deviation of blocks inside a launch, scaled to a standard deviation, relative."""
+    spread_between: float
+    """Standard deviation of the logarithm of the launch medians; 0 with a single launch."""
+    num_blocks: int
+    outliers: OutlierCounts

@@ -1,0 +1,96 @@
+"""A run: everything one command measured, and the judgement computed from it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from stepmark.records.case import Case
+from stepmark.records.environment import Environment, LoadFacts
+from stepmark.records.estimate import Summary
+from stepmark.records.finding import Finding
+from stepmark.records.outcome import Failure, Outcome
+from stepmark.records.outline import SuiteOutline
+from stepmark.records.record import Record
+from stepmark.records.settings import Policy, Settings
+from stepmark.records.source import Source
+from stepmark.records.trial import LaunchTrial, SoloTrial
+from stepmark.records.verdict import Verdict
+
+FORMAT = 1
+"""Version of the records as they are stored and exported.
+
+1   2026-11   first: runs, solo trials, launch trials, packed samples
+"""
+
+
+class RunStatus(StrEnum):
+    RUNNING = "running"
+    """Being measured, or cut off without a chance to say so."""
+    COMPLETE = "complete"
+    INTERRUPTED = "interrupted"
+    """Stopped by the user."""
+
+
+class Run(Record, frozen=True):
+    """The head of a run: written first, before anything is measured."""
+
+    id: str
+    started: float
+    sources: tuple[Source, ...]
+    suites: tuple[SuiteOutline, ...]
+    cases: tuple[Case, ...]
+    settings: Settings
+    policy: Policy
+    environment: Environment
+    load_start: LoadFacts
+    load_end: LoadFacts | None = None
+    finished: float | None = None
+    status: RunStatus = RunStatus.RUNNING
+    format: int = FORMAT
+
+    def baseline(self, suite: str) -> str:
+        """Name of the baseline variant of a suite."""
+        return next(outline.baseline for outline in self.suites if outline.name == suite)
+
+
+class Recording(Record, frozen=True):
+    """A run with all its trials, as the store returns it."""
+
+    run: Run
+    solos: tuple[SoloTrial, ...] = ()
+    launches: tuple[LaunchTrial, ...] = ()
+
+
+class CaseJudgement(Record, frozen=True):
+    """What is known about one case."""
+
+    case: Case
+    baseline: bool
+    outcome: Outcome | None
+    """None while the case has not been reached."""
+    failure: Failure | None
+    primary: str | None
+    """The phase a verdict is about; None where nothing was measured."""
+    phases: tuple[str, ...]
+    """Phases, totals and remainder with a summary, in display order."""
+    summaries: tuple[Summary, ...]
+    verdicts: tuple[Verdict, ...]
+    """One per phase shared with the baseline, the primary first; empty for the baseline itself."""
+    num_launches: int
+    parameters: int | None = None
+
+    def summary(self, phase: str) -> Summary | None:
+        return next((summary for summary in self.summaries if summary.phase == phase), None)
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict on the primary phase."""
+        return self.verdicts[0] if self.verdicts else None
+
+
+class Judgement(Record, frozen=True):
+    """A run, judged: computed from stored values, never stored itself."""
+
+    run: Run
+    cases: tuple[CaseJudgement, ...]
+    findings: tuple[Finding, ...]

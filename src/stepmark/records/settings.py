@@ -1,0 +1,52 @@
+"""What a run was told to do: the settings of the protocol and the policy of its verdicts."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from stepmark.records.record import Record
+
+
+class Isolation(StrEnum):
+    """Where the variants of a cell live while they are timed."""
+
+    SHARED = "shared"
+    """All in one process: process-level differences cancel in the ratio. The default."""
+    SEPARATE = "separate"
+    """Each in its own process, blocks alternating: levels of processes no longer cancel."""
+
+
+class Settings(Record, frozen=True):
+    """The protocol's numbers; the reasons for the defaults stand in docs/protocol.md."""
+
+    seed: int = 0
+    """Everything random in a run follows from it."""
+    launches: int = 10
+    """Fresh processes per cell: the number of replications."""
+    budget: float | None = None
+    """Seconds for the whole run; no new launch starts after it."""
+    isolation: Isolation = Isolation.SHARED
+    threads: int | None = 1
+    """Threads of torch's operators; None leaves torch's own choice."""
+    timeout: float = 60.0
+    """Seconds a worker may go without any progress before it counts as hung."""
+    round_seconds: float = 0.3
+    """Sampling time each lane is given in one launch."""
+    min_rounds: int = 5
+    max_rounds: int = 200
+    block_seconds: float = 0.004
+    """A block is as many iterations as fill this time, at least one."""
+    warmup_seconds: float = 0.1
+    """Least warm-up time of a lane."""
+    warmup_cap: float = 5.0
+    """Warm-up stops here at the latest and the lane is labelled as never settled."""
+    solo_steps: int = 3
+    """Plain steps of the solo pass."""
+
+
+class Policy(Record, frozen=True):
+    """What a verdict demands; verdicts can be recomputed with another."""
+
+    margin: float = 0.01
+    """Ratios closer to 1 than this do not matter in practice."""
+    confidence: float = 0.95

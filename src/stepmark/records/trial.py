@@ -1,0 +1,100 @@
+"""Trials: what came back from one solo pass or one launch, failures included."""
+
+from __future__ import annotations
+
+from stepmark.records.case import Case, Cell
+from stepmark.records.environment import LoadFacts
+from stepmark.records.evidence import Evidence
+from stepmark.records.outcome import Failure, Outcome
+from stepmark.records.record import Record
+from stepmark.records.sample import Layout, Sample
+from stepmark.records.settings import Isolation
+
+
+class ProcessFacts(Record, frozen=True):
+    """The process a lane lived in."""
+
+    pid: int
+    started_by: str
+    """`fork-server` or `spawn`."""
+    threads: int
+    """Torch's operator threads, read back after they were set."""
+
+
+class SoloTrial(Record, frozen=True, tag="solo"):
+    """One case alone in a process of its own."""
+
+    case: Case
+    started: float
+    """Seconds since the epoch."""
+    seconds: float
+    """Wall time of the whole pass, process start included."""
+    process: ProcessFacts | None = None
+    evidence: Evidence | None = None
+    samples: tuple[Sample, ...] = ()
+    """Plain steps: shown, never judged."""
+    failure: Failure | None = None
+    output: str = ""
+    """The tail of what the worker printed."""
+
+    @property
+    def outcome(self) -> Outcome:
+        return self.failure.outcome if self.failure else Outcome.MEASURED
+
+
+class Warmup(Record, frozen=True):
+    """How a lane reached its steady state; the blocks are kept."""
+
+    iterations: int
+    nanoseconds: bytes
+    """Packed totals of the primary phase per block of `iterations` iterations."""
+    settled: bool
+
+
+class FlagChange(Record, frozen=True):
+    """A global setting that was different after a lane's block."""
+
+    name: str
+    before: str
+    after: str
+    round: int
+
+
+class LaneTrial(Record, frozen=True):
+    """One case inside one launch."""
+
+    variant: str
+    layout: Layout | None = None
+    process: ProcessFacts | None = None
+    warmup: Warmup | None = None
+    samples: tuple[Sample, ...] = ()
+    """Complete blocks up to the end or the failure."""
+    rounds: bytes = b""
+    """Packed number of the round of each block: lanes that fail early have fewer."""
+    flag_changes: tuple[FlagChange, ...] = ()
+    clock_seconds: float = 0.0
+    """What the clock itself adds to one iteration, measured in this process."""
+    failure: Failure | None = None
+
+
+class LaunchTrial(Record, frozen=True, tag="launch"):
+    """All variants of a cell measured side by side, once."""
+
+    cell: Cell
+    number: int
+    """Launches of a cell are counted from 0."""
+    seed: str
+    isolation: Isolation
+    started: float
+    seconds: float
+    build_order: tuple[str, ...] = ()
+    warmup_order: tuple[str, ...] = ()
+    round_orders: tuple[tuple[str, ...], ...] = ()
+    """Variants in the order in which each round ran them."""
+    lanes: tuple[LaneTrial, ...] = ()
+    load: LoadFacts | None = None
+    """At the launch's start."""
+    output: str = ""
+
+
+Trial = SoloTrial | LaunchTrial
