@@ -16,6 +16,8 @@ class Mode(StrEnum):
     """forward, loss, backward and optimizer, as far as the step has them."""
     FORWARD = "forward"
     """Inference: evaluation mode, no gradients, forward alone."""
+    OPS = "ops"
+    """Named operations, each on its own."""
 
 
 class Cell(Record, frozen=True):

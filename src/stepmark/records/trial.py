@@ -47,8 +47,10 @@ class Warmup(Record, frozen=True):
 
     iterations: int
     nanoseconds: bytes
-    """Packed totals of the primary phase per block of `iterations` iterations."""
+    """Packed total time of each block of `iterations` iterations."""
     settled: bool
+    first: bytes = b""
+    """Packed times of the very first iterations, one by one: allocation, lazy set-up, compilation."""
 
 
 class FlagChange(Record, frozen=True):

@@ -1,0 +1,56 @@
+"""What a variant returns: a training step, or a set of named operations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from stepmark.authoring.inputs import Input
+
+Inputs = Input | Sequence[Any] | Any
+"""An Input, a tensor, or a sequence of either."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One training step: a module or callable, its inputs, and what turns its output into an update."""
+
+    module: Callable[..., Any]
+    inputs: Inputs = field(default=(), kw_only=True)
+    """Made once per launch, outside every clock, and passed to the module by position."""
+    loss: Callable[..., Any] | None = field(default=None, kw_only=True)
+    """Called with the output and the targets. Without one, backward starts from a fixed random gradient
+    of the output, made outside the clock, and the step has no loss phase."""
+    target: Inputs = field(default=(), kw_only=True)
+    optimizer: Callable[[Any], Any] | None = field(default=None, kw_only=True)
+    """Called with the trainable parameters: `torch.optim.AdamW`, or a lambda with settings."""
+    autocast: str | None = field(default=None, kw_only=True)
+    """A dtype's name: forward and loss run under torch.autocast."""
+    compile: bool | Mapping[str, Any] = field(default=False, kw_only=True)
+    """torch.compile the module, with these options."""
+
+
+@dataclass(frozen=True)
+class Ops:
+    """Named operations measured one by one, with named sums of them."""
+
+    operations: Mapping[str, Callable[[], Any]]
+    totals: Mapping[str, Sequence[str]] = field(default_factory=dict, kw_only=True)
+    primary: str | None = field(default=None, kw_only=True)
+    """The operation or total a verdict is about: the first total, or the first operation, by default."""
+
+    def __post_init__(self) -> None:
+        if not self.operations:
+            raise ValueError("Ops needs at least one operation")
+        for total, parts in self.totals.items():
+            unknown = [part for part in parts if part not in self.operations]
+            if unknown:
+                raise ValueError(f"total '{total}' names unknown operations: {', '.join(unknown)}")
+            if total in self.operations:
+                raise ValueError(f"'{total}' is both an operation and a total")
+        if self.primary is not None and self.primary not in {**self.operations, **self.totals}:
+            raise ValueError(f"primary '{self.primary}' is neither an operation nor a total")
+
+
+Workload = Step | Ops

@@ -1,0 +1,167 @@
+"""From events to trials: what a worker reported, and how it ended, as one record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from stepmark.measure.assignment import LaunchAssignment, SoloAssignment
+from stepmark.measure.protocol import (
+    Began,
+    BlockDone,
+    Built,
+    Entered,
+    Event,
+    FlagsChanged,
+    LaneFailed,
+    RoundBegan,
+    SoloDone,
+    Warmed,
+)
+from stepmark.records.environment import LoadFacts
+from stepmark.records.outcome import Failure, Stage
+from stepmark.records.sample import Sample, pack
+from stepmark.records.trial import FlagChange, LaneTrial, LaunchTrial, ProcessFacts, SoloTrial
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timing:
+    """When a trial ran."""
+
+    started: float
+    seconds: float
+
+
+def last_entered(events: Iterable[Event]) -> Entered:
+    """What the worker was about to do last: where it died, if it died."""
+    entered = [event for event in events if isinstance(event, Entered)]
+    return entered[-1] if entered else Entered(stage=Stage.IMPORT)
+
+
+def solo_trial(
+    assignment: SoloAssignment,
+    events: Sequence[Event],
+    *,
+    timing: Timing,
+    started_by: str,
+    death: Failure | None,
+    output: str,
+) -> SoloTrial:
+    """`death` is given where the process did not finish by itself."""
+    done = next((event for event in events if isinstance(event, SoloDone)), None)
+    failed = next((event.failure for event in events if isinstance(event, LaneFailed)), None)
+    failure = failed or death
+    return SoloTrial(
+        case=assignment.case,
+        started=timing.started,
+        seconds=timing.seconds,
+        process=_process(events, started_by),
+        evidence=done.evidence if done and failure is None else None,
+        samples=done.samples if done and failure is None else (),
+        failure=replace(failure, output=output) if failure else None,
+        output=output,
+    )
+
+
+def _process(events: Iterable[Event], started_by: str) -> ProcessFacts | None:
+    began = next((event for event in events if isinstance(event, Began)), None)
+    return ProcessFacts(pid=began.pid, started_by=started_by, threads=began.threads) if began else None
+
+
+@dataclass
+class _LaneNotes:
+    """What the events said about one lane so far."""
+
+    built: Built | None = None
+    warmed: Warmed | None = None
+    blocks: list[BlockDone] = field(default_factory=list)
+    changes: list[FlagChange] = field(default_factory=list)
+    failure: Failure | None = None
+
+    def take(self, event: Event) -> None:
+        match event:
+            case Built():
+                self.built = event
+            case Warmed():
+                self.warmed = event
+            case BlockDone():
+                self.blocks.append(event)
+            case FlagsChanged():
+                self.changes.append(event.change)
+            case LaneFailed():
+                self.failure = event.failure
+
+    def trial(self, variant: str, process: ProcessFacts | None, launch: int) -> LaneTrial:
+        layout = self.built.layout if self.built else None
+        iterations = self.warmed.iterations if self.warmed else ()
+        return LaneTrial(
+            variant=variant,
+            layout=layout,
+            process=process,
+            warmup=self.warmed.warmup if self.warmed else None,
+            samples=tuple(
+                Sample(phase=phase, iterations=n, nanoseconds=pack(b.nanoseconds[i] for b in self.blocks))
+                for i, (phase, n) in enumerate(zip(layout.phases if layout else (), iterations, strict=False))
+            ),
+            rounds=pack(block.round for block in self.blocks),
+            flag_changes=tuple(self.changes),
+            clock_seconds=self.built.clock_seconds if self.built else 0.0,
+            failure=replace(self.failure, launch=launch) if self.failure else None,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """What came of one process: its events, and how it died if it did not finish."""
+
+    events: Sequence[Event]
+    started_by: str
+    output: str = ""
+
+
+def launch_trial(
+    assignment: LaunchAssignment,
+    events: Sequence[Event],
+    *,
+    processes: Sequence[Ended],
+    timing: Timing,
+    load: LoadFacts | None,
+) -> LaunchTrial:
+    """`events` are all lanes' events in order; `processes` holds one entry, or one per lane."""
+    variants = [case.variant for case in assignment.cases]
+    notes = {variant: _LaneNotes() for variant in variants}
+    for event in events:
+        variant = getattr(event, "variant", None)
+        if variant is not None:
+            notes[variant].take(event)
+        elif isinstance(event, LaneFailed):  # the whole process failed: no lane has more than its blocks
+            for note in notes.values():
+                note.failure = note.failure or event.failure
+    homes = processes if len(processes) == len(variants) else list(processes) * len(variants)
+    return LaunchTrial(
+        cell=assignment.cell,
+        number=assignment.number,
+        seed=assignment.seed,
+        isolation=assignment.settings.isolation,
+        started=timing.started,
+        seconds=timing.seconds,
+        build_order=_order(events, Stage.BUILD),
+        warmup_order=_order(events, Stage.WARMUP),
+        round_orders=tuple(event.order for event in events if isinstance(event, RoundBegan)),
+        lanes=tuple(
+            notes[variant].trial(variant, _process(home.events, home.started_by), assignment.number)
+            for variant, home in zip(variants, homes, strict=True)
+        ),
+        load=load,
+        output="".join(process.output for process in processes),
+    )
+
+
+def _order(events: Iterable[Event], stage: Stage) -> tuple[str, ...]:
+    return tuple(
+        event.variant
+        for event in events
+        if isinstance(event, Entered) and event.stage is stage and event.variant is not None
+    )

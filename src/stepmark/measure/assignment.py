@@ -1,0 +1,37 @@
+"""An assignment: the next thing an engine is to run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stepmark.records.case import Case, Cell
+from stepmark.records.settings import Settings
+from stepmark.records.source import Source
+
+
+@dataclass(frozen=True, kw_only=True)
+class SoloAssignment:
+    """One case alone."""
+
+    case: Case
+    source: Source
+    settings: Settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaunchAssignment:
+    """The surviving variants of a cell, side by side."""
+
+    cell: Cell
+    number: int
+    cases: tuple[Case, ...]
+    source: Source
+    settings: Settings
+
+    @property
+    def seed(self) -> str:
+        """Everything random in the launch follows from this text."""
+        return f"{self.settings.seed}/{self.cell.id}/{self.number}"
+
+
+Assignment = SoloAssignment | LaunchAssignment

@@ -1,0 +1,115 @@
+"""From an exception or a dead process to a Failure."""
+
+from __future__ import annotations
+
+import signal
+import traceback
+from pathlib import Path
+from types import TracebackType
+
+from stepmark.errors import Unsupported
+from stepmark.records.outcome import Cause, Failure, Outcome, Stage
+
+_ALLOCATION_MESSAGES = (
+    "can't allocate memory",
+    "not enough memory",
+    "out of memory",
+    "Cannot allocate memory",
+)
+"""What torch's CPU and CUDA allocators say in a plain RuntimeError."""
+
+_HERE = str(Path(__file__).resolve().parent.parent)
+
+
+class LaneStopped(Exception):
+    """A lane cannot go on; the others can."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+def from_exception(error: BaseException, stage: Stage) -> Failure:
+    """What an exception says about the case that raised it."""
+    name = type(error).__name__
+    text = str(error).strip()
+    message = f"{name}: {text.splitlines()[0]}" if text else name
+    outcome, cause = Outcome.CRASHED, Cause.EXCEPTION
+    if isinstance(error, Unsupported):
+        outcome, cause, message = Outcome.UNSUPPORTED, Cause.DECLARED, text or "declared unsupported"
+    elif isinstance(error, SystemExit):
+        cause = Cause.EXIT
+    elif _is_allocation_failure(error):
+        outcome, cause = Outcome.OUT_OF_MEMORY, Cause.MEMORY
+    return Failure(
+        outcome=outcome, cause=cause, stage=stage, message=message, traceback=user_traceback(error)
+    )
+
+
+def _is_allocation_failure(error: BaseException) -> bool:
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        return True
+    return isinstance(error, RuntimeError) and any(text in str(error) for text in _ALLOCATION_MESSAGES)
+
+
+def user_traceback(error: BaseException) -> str:
+    """The traceback without stepmark's own leading frames: the user's code comes first."""
+    frames: TracebackType | None = error.__traceback__
+    while frames is not None and _is_ours(frames):
+        frames = frames.tb_next
+    return "".join(traceback.format_exception(type(error), error, frames or error.__traceback__))
+
+
+def _is_ours(frame: TracebackType) -> bool:
+    name = frame.tb_frame.f_code.co_filename
+    return name.startswith((_HERE, "<frozen importlib")) and "/suites/" not in name
+
+
+def from_exit(status: int, stage: Stage, *, oom_killed: bool, output: str = "") -> Failure:
+    """What a process's end says, given that it had not finished. Negative status: killed by that signal."""
+    fault = fault_traceback(output)
+    if status < 0 and oom_killed:
+        return Failure(
+            outcome=Outcome.OUT_OF_MEMORY,
+            cause=Cause.OOM_KILLER,
+            stage=stage,
+            message="killed by the kernel for memory",
+            output=output,
+        )
+    if status < 0:
+        message = f"killed by {signal_name(-status)}"
+        cause = Cause.SIGNAL
+    else:
+        message = f"the process left with exit code {status}"
+        cause = Cause.EXIT
+    return Failure(
+        outcome=Outcome.CRASHED, cause=cause, stage=stage, message=message, traceback=fault, output=output
+    )
+
+
+def from_hang(seconds: float, stage: Stage, *, output: str = "") -> Failure:
+    """What a silent process says."""
+    return Failure(
+        outcome=Outcome.TIMED_OUT,
+        cause=Cause.HANG,
+        stage=stage,
+        message=f"no progress for {seconds:g} s",
+        traceback=fault_traceback(output),
+        output=output,
+    )
+
+
+def signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def fault_traceback(output: str) -> str:
+    """What Python's fault handler wrote to the worker's output as it went down."""
+    for opening in ("Fatal Python error:", "Current thread 0x", "Thread 0x"):
+        position = output.rfind(opening)
+        if position >= 0:
+            return output[position:]
+    return ""

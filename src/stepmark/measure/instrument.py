@@ -1,0 +1,26 @@
+"""An instrument: the four verbs by which measuring reaches a device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+
+class Clock(Protocol):
+    """Marks moments and says later when they were."""
+
+    def mark(self) -> Any:
+        """A moment: nanoseconds on a CPU, a recorded event on a device."""
+
+    def nanoseconds(self, marks: Sequence[Any]) -> Sequence[int]:
+        """The moments in nanoseconds; waits for the device where there is one."""
+
+
+class Instrument(Clock, Protocol):
+    """A clock on a device whose global settings can be watched."""
+
+    def flags(self) -> Mapping[str, str]:
+        """Global settings that a lane could change under its neighbours."""
+
+    def restore(self, flags: Mapping[str, str]) -> None:
+        """Put the settings back."""

@@ -1,0 +1,142 @@
+"""A lane: one case inside a launch, in three verbs, hosted in the process at hand."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median
+from typing import Protocol
+
+from stepmark.measure.block_size import block_size
+from stepmark.measure.failures import LaneStopped, from_exception
+from stepmark.measure.instrument import Instrument
+from stepmark.measure.program import Program
+from stepmark.measure.protocol import BlockDone, Built, FlagsChanged, Warmed
+from stepmark.measure.sampler import clock_cost, run_block
+from stepmark.measure.steady import LEAST, WINDOW, is_steady
+from stepmark.records.outcome import Stage
+from stepmark.records.sample import pack
+from stepmark.records.settings import Settings
+from stepmark.records.trial import FlagChange, Warmup
+
+Bind = Callable[[], Program]
+
+FIRST = 3
+"""Iterations timed one by one before blocks are formed."""
+
+
+class Lane(Protocol):
+    """What a launch needs of a lane. Each verb raises LaneStopped when the lane cannot go on."""
+
+    @property
+    def variant(self) -> str: ...
+
+    def build(self) -> Built: ...
+
+    def warm_up(self) -> Warmed: ...
+
+    def block(self, number: int) -> tuple[BlockDone, tuple[FlagsChanged, ...]]: ...
+
+
+class HostedLane:
+    """A lane in this process."""
+
+    def __init__(
+        self,
+        variant: str,
+        bind: Bind,
+        instrument: Instrument,
+        settings: Settings,
+        *,
+        now: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._variant = variant
+        self._bind = bind
+        self._instrument = instrument
+        self._settings = settings
+        self._now = now
+        self._program: Program
+        self._iterations: tuple[int, ...]
+
+    @property
+    def variant(self) -> str:
+        return self._variant
+
+    def build(self) -> Built:
+        """Parameters, inputs, optimizer: nothing is run yet."""
+        try:
+            self._program = self._bind()
+        except BaseException as error:
+            raise LaneStopped(from_exception(error, Stage.BUILD)) from error
+        cost = clock_cost(self._program, self._instrument)
+        return Built(variant=self._variant, layout=self._program.layout, clock_seconds=cost)
+
+    def warm_up(self) -> Warmed:
+        """Run until the blocks show no warming trend, and fix the block size from what was seen."""
+        try:
+            warmup = self._until_steady()
+        except BaseException as error:
+            raise LaneStopped(from_exception(error, Stage.WARMUP)) from error
+        return Warmed(variant=self._variant, warmup=warmup, iterations=self._iterations)
+
+    def _until_steady(self) -> Warmup:
+        begin = self._now()
+        single = (1,) * len(self._program.layout.phases)
+        first = [run_block(self._program, single, self._instrument) for _ in range(FIRST)]
+        self._fix_block_size(first[1:], single)
+        blocks: list[tuple[int, ...]] = []
+        settled = False
+        while not settled:
+            blocks.append(run_block(self._program, self._iterations, self._instrument))
+            elapsed = self._now() - begin
+            settled = elapsed >= self._settings.warmup_seconds and is_steady(self._levels(blocks))
+            if elapsed >= self._settings.warmup_cap and len(blocks) >= LEAST:
+                break
+        warmup = Warmup(
+            iterations=max(self._iterations),
+            nanoseconds=pack(self._levels(blocks)),
+            settled=settled,
+            first=pack(self._levels(first)),
+        )
+        self._fix_block_size(blocks[-WINDOW:], self._iterations)
+        return warmup
+
+    def _levels(self, blocks: Sequence[tuple[int, ...]]) -> list[int]:
+        layout = self._program.layout
+        if layout.whole is None:
+            return [sum(block) for block in blocks]
+        whole = layout.phases.index(layout.whole)
+        return [block[whole] for block in blocks]
+
+    def _fix_block_size(self, blocks: Sequence[tuple[int, ...]], iterations: tuple[int, ...]) -> None:
+        layout = self._program.layout
+        seconds = [median(block[i] for block in blocks) * 1e-9 / n for i, n in enumerate(iterations)]
+        whole = layout.phases.index(layout.whole) if layout.whole else None
+        self._iterations = block_size(seconds, whole=whole, block_seconds=self._settings.block_seconds)
+
+    def block(self, number: int) -> tuple[BlockDone, tuple[FlagsChanged, ...]]:
+        """One block, after one unclocked iteration where blocks have several: the neighbours' blocks have
+        pushed this lane's data out of the caches, and in training it would still be there."""
+        before = dict(self._instrument.flags())
+        try:
+            if max(self._iterations) > 1:
+                self._program.iterate()
+            totals = run_block(self._program, self._iterations, self._instrument)
+        except BaseException as error:
+            raise LaneStopped(from_exception(error, Stage.ROUNDS)) from error
+        done = BlockDone(variant=self._variant, round=number, nanoseconds=totals)
+        return done, self._flag_changes(before, number)
+
+    def _flag_changes(self, before: Mapping[str, str], number: int) -> tuple[FlagsChanged, ...]:
+        after = self._instrument.flags()
+        if after == before:
+            return ()
+        self._instrument.restore(before)
+        return tuple(
+            FlagsChanged(
+                variant=self._variant,
+                change=FlagChange(name=name, before=value, after=after[name], round=number),
+            )
+            for name, value in before.items()
+            if after[name] != value
+        )

@@ -1,0 +1,39 @@
+"""A program: a case bound to an instrument, ready to be sampled: phases as plain calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from stepmark.records.evidence import Evidence
+from stepmark.records.sample import Layout
+
+Call = Callable[[], object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """What one iteration of a lane does."""
+
+    layout: Layout
+    calls: tuple[Call, ...]
+    """One per phase of the layout, the whole excepted: calling them in order is the iteration."""
+    prepare: Call | None = None
+    """Runs before each iteration, outside the clock: clears gradients, drops the last graph.
+    None lets iterations follow each other directly."""
+    inspect: Callable[[], Evidence] | None = None
+    """What the solo pass reads off after its plain steps."""
+
+    def __post_init__(self) -> None:
+        inner = [phase for phase in self.layout.phases if phase != self.layout.whole]
+        if len(inner) != len(self.calls):
+            raise ValueError(f"{len(self.calls)} calls for phases {inner}")
+        if (self.layout.whole is None) != (self.prepare is None):
+            raise ValueError("a program with a whole has a prepare, one without has none")
+
+    def iterate(self) -> None:
+        """One iteration without any clock."""
+        if self.prepare is not None:
+            self.prepare()
+        for call in self.calls:
+            call()

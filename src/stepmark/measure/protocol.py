@@ -1,0 +1,174 @@
+"""The protocol between runner and worker: typed, versioned requests and events.
+
+A worker is given one Request and writes Events to a journal in memory it shares with the runner (journal.py);
+standard input, output and error are not part of it, so nothing a bench file prints, closes or redirects can
+disturb it. Lanes in processes of their own also take Commands, one byte each, over a socket of their own.
+
+Version history
+1   2026-11   first
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from stepmark.records.case import Case
+from stepmark.records.environment import TorchFacts
+from stepmark.records.evidence import Evidence
+from stepmark.records.outcome import Failure, Stage
+from stepmark.records.outline import SuiteOutline
+from stepmark.records.record import Record
+from stepmark.records.sample import Layout, Sample
+from stepmark.records.settings import Settings
+from stepmark.records.source import Source
+from stepmark.records.trial import FlagChange, Warmup
+
+VERSION = 1
+
+
+# ── requests ────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Describe(Record, frozen=True, tag="describe"):
+    """Import the sources and say what they define."""
+
+    sources: tuple[Source, ...]
+    device: str
+    threads: int | None
+    version: int = VERSION
+
+
+class Solo(Record, frozen=True, tag="solo"):
+    """One case alone."""
+
+    source: Source
+    case: Case
+    settings: Settings
+    version: int = VERSION
+
+
+class Launch(Record, frozen=True, tag="launch"):
+    """All lanes of a cell in this process."""
+
+    source: Source
+    cases: tuple[Case, ...]
+    settings: Settings
+    number: int
+    version: int = VERSION
+
+
+class LaneAlone(Record, frozen=True, tag="lane"):
+    """One lane in this process, driven by commands."""
+
+    source: Source
+    case: Case
+    settings: Settings
+    number: int
+    version: int = VERSION
+
+
+Request = Describe | Solo | Launch | LaneAlone
+
+
+class Command(IntEnum):
+    """What the runner asks of a lane in a process of its own; each is answered by DONE or FAILED."""
+
+    BUILD = 1
+    WARM_UP = 2
+    BLOCK = 3
+    LEAVE = 4
+    DONE = 5
+    FAILED = 6
+
+
+# ── events ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Began(Record, frozen=True, tag="began"):
+    """The process is up."""
+
+    pid: int
+    threads: int
+    """Torch's operator threads, read back after they were set."""
+    version: int = VERSION
+
+
+class Described(Record, frozen=True, tag="described"):
+    """What the sources define."""
+
+    suites: tuple[SuiteOutline, ...]
+    torch: TorchFacts
+    device: str
+    """`auto` resolved."""
+
+
+class Entered(Record, frozen=True, tag="entered"):
+    """About to do something that may end the process: names the culprit if it does."""
+
+    stage: Stage
+    variant: str | None = None
+    round: int | None = None
+
+
+class Built(Record, frozen=True, tag="built"):
+    variant: str
+    layout: Layout
+    clock_seconds: float
+
+
+class Warmed(Record, frozen=True, tag="warmed"):
+    variant: str
+    warmup: Warmup
+    iterations: tuple[int, ...]
+    """Block size per phase from now on."""
+
+
+class RoundBegan(Record, frozen=True, tag="round"):
+    number: int
+    order: tuple[str, ...]
+
+
+class BlockDone(Record, frozen=True, tag="block"):
+    variant: str
+    round: int
+    nanoseconds: tuple[int, ...]
+    """Totals per phase of the layout."""
+
+
+class FlagsChanged(Record, frozen=True, tag="flags"):
+    variant: str
+    change: FlagChange
+
+
+class LaneFailed(Record, frozen=True, tag="failed"):
+    """The lane stopped; variant is None when the whole process did."""
+
+    variant: str | None
+    failure: Failure
+
+
+class SoloDone(Record, frozen=True, tag="solo-done"):
+    evidence: Evidence
+    samples: tuple[Sample, ...]
+
+
+class Finished(Record, frozen=True, tag="finished"):
+    """The worker did all it was asked."""
+
+    modules: tuple[str, ...] = ()
+    """Imported on the way: the fork server imports them too, so that the next worker need not."""
+
+
+Event = (
+    Began
+    | Described
+    | Entered
+    | Built
+    | Warmed
+    | RoundBegan
+    | BlockDone
+    | FlagsChanged
+    | LaneFailed
+    | SoloDone
+    | Finished
+)

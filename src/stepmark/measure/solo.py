@@ -1,0 +1,50 @@
+"""A solo pass: one case alone in its process, built, stepped a few times and inspected; never judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from stepmark.measure.failures import from_exception
+from stepmark.measure.instrument import Instrument
+from stepmark.measure.lane import Bind
+from stepmark.measure.program import Program
+from stepmark.measure.protocol import Entered, Event, LaneFailed, SoloDone
+from stepmark.measure.sampler import run_block
+from stepmark.records.evidence import Evidence
+from stepmark.records.outcome import Stage
+from stepmark.records.sample import Sample, pack
+from stepmark.records.settings import Settings
+
+
+def pass_alone(
+    variant: str, bind: Bind, *, instrument: Instrument, settings: Settings, emit: Callable[[Event], Any]
+) -> None:
+    """Build, a first step, some plain steps, then what can be read off them."""
+    stage = Stage.BUILD
+    emit(Entered(stage=stage, variant=variant))
+    try:
+        program = bind()
+        stage = Stage.STEP
+        emit(Entered(stage=stage, variant=variant))
+        emit(_plain_steps(program, instrument, settings.solo_steps))
+    except BaseException as error:
+        emit(LaneFailed(variant=variant, failure=from_exception(error, stage)))
+
+
+def _plain_steps(program: Program, instrument: Instrument, count: int) -> SoloDone:
+    layout = program.layout
+    single = (1,) * len(layout.phases)
+    first = run_block(program, single, instrument)
+    blocks = [run_block(program, single, instrument) for _ in range(count)]
+    whole = first[layout.phases.index(layout.whole)] if layout.whole else sum(first)
+    evidence = program.inspect() if program.inspect else Evidence(layout=layout)
+    return SoloDone(
+        evidence=replace(evidence, first_step_seconds=whole * 1e-9),
+        samples=tuple(
+            Sample(phase=phase, iterations=1, nanoseconds=pack(block[i] for block in blocks))
+            for i, phase in enumerate(layout.phases)
+        ),
+    )
