@@ -1,3 +1,63 @@
-"""Training-step benchmarks you can believe."""
+"""Training-step benchmarks you can believe.
+
+Names are imported when they are first used, so that `import stepmark` imports neither torch nor NumPy.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stepmark.authoring.inputs import Input, ones, rand, randint, randn, zeros
+    from stepmark.authoring.point import Point
+    from stepmark.authoring.suite import Suite
+    from stepmark.authoring.workload import Ops, Step
+    from stepmark.errors import StepmarkError, Unsupported
+    from stepmark.library import run
+    from stepmark.result import Result
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Input",
+    "Ops",
+    "Point",
+    "Result",
+    "Step",
+    "StepmarkError",
+    "Suite",
+    "Unsupported",
+    "__version__",
+    "ones",
+    "rand",
+    "randint",
+    "randn",
+    "run",
+    "zeros",
+]
+
+_HOME = {
+    "Input": "authoring.inputs",
+    "ones": "authoring.inputs",
+    "rand": "authoring.inputs",
+    "randint": "authoring.inputs",
+    "randn": "authoring.inputs",
+    "zeros": "authoring.inputs",
+    "Point": "authoring.point",
+    "Suite": "authoring.suite",
+    "Ops": "authoring.workload",
+    "Step": "authoring.workload",
+    "StepmarkError": "errors",
+    "Unsupported": "errors",
+    "Result": "result",
+    "run": "library",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'stepmark' has no attribute '{name}'")
+    value = getattr(import_module(f"stepmark.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,91 @@
+"""The command line: one file a command, imported when it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+import signal
+import sys
+from types import FrameType
+from typing import Any
+
+import click
+
+import stepmark
+from stepmark.errors import StepmarkError
+
+COMMANDS = {
+    "run": "Measure a bench file or a built-in suite and print its verdicts.",
+    "versus": "Compare modules written on the command line: no file at all.",
+    "list": "List built-in suites and the bench files here.",
+    "show": "Show a stored run again, judged anew.",
+    "runs": "List the stored runs.",
+    "export": "Write a stored run as JSON, JSON lines, CSV or Markdown.",
+}
+"""Name and help of each command; its module in this package is imported when it is used."""
+
+
+class _LazyGroup(click.Group):
+    """A group whose commands are imported one at a time: `--help` imports none of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
+        if name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"stepmark.cli.{name}_command")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            import difflib
+
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"the commands are: {', '.join(COMMANDS)}"
+            raise StepmarkError(f"there is no command '{args[0]}'", remedy=hint) from error
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(stepmark.__version__, prog_name="stepmark")
+def cli() -> None:
+    """Training-step benchmarks you can believe: a verdict, not a number."""
+
+
+def main() -> None:
+    """Entry of the `stepmark` command: errors become two lines and an exit code."""
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        code = cli.main(standalone_mode=False)
+    except StepmarkError as error:
+        complain(error)
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader of our output left (`| head`): nothing more to say, and nothing to complain to.
+        sys.stderr.close()
+        sys.exit(0)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _stop(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def complain(error: StepmarkError) -> None:
+    """What is wrong and what to do, on standard error."""
+    if error.detail:
+        click.echo(error.detail.rstrip(), err=True)
+    click.echo(f"stepmark: {error.problem}", err=True)
+    if error.remedy:
+        click.echo(f"  {error.remedy}", err=True)

@@ -1,0 +1,1 @@
+"""Where solo passes and launches run: this machine's processes, or a scripted fake."""

@@ -1,0 +1,1 @@
+"""Torch at work: clocks, steps, facts of the machine; and a scripted fake without torch."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from msgspec.structs import replace
 
@@ -34,6 +35,15 @@ class Timing:
     seconds: float
 
 
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """What came of one process: what it said and printed."""
+
+    events: Sequence[Event]
+    started_by: str
+    output: str = ""
+
+
 def last_entered(events: Iterable[Event]) -> Entered:
     """What the worker was about to do last: where it died, if it died."""
     entered = [event for event in events if isinstance(event, Entered)]
@@ -57,7 +67,7 @@ def solo_trial(
         case=assignment.case,
         started=timing.started,
         seconds=timing.seconds,
-        process=_process(events, started_by),
+        process=_process(Ended(events=events, started_by=started_by)),
         evidence=done.evidence if done and failure is None else None,
         samples=done.samples if done and failure is None else (),
         failure=replace(failure, output=output) if failure else None,
@@ -65,9 +75,11 @@ def solo_trial(
     )
 
 
-def _process(events: Iterable[Event], started_by: str) -> ProcessFacts | None:
-    began = next((event for event in events if isinstance(event, Began)), None)
-    return ProcessFacts(pid=began.pid, started_by=started_by, threads=began.threads) if began else None
+def _process(home: Ended | None) -> ProcessFacts | None:
+    began = next((event for event in home.events if isinstance(event, Began)), None) if home else None
+    if home is None or began is None:
+        return None
+    return ProcessFacts(pid=began.pid, started_by=home.started_by, threads=began.threads)
 
 
 @dataclass
@@ -112,15 +124,6 @@ class _LaneNotes:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ended:
-    """What came of one process: its events, and how it died if it did not finish."""
-
-    events: Sequence[Event]
-    started_by: str
-    output: str = ""
-
-
 def launch_trial(
     assignment: LaunchAssignment,
     events: Sequence[Event],
@@ -128,6 +131,7 @@ def launch_trial(
     processes: Sequence[Ended],
     timing: Timing,
     load: LoadFacts | None,
+    cut_short: bool = False,
 ) -> LaunchTrial:
     """`events` are all lanes' events in order; `processes` holds one entry, or one per lane."""
     variants = [case.variant for case in assignment.cases]
@@ -139,7 +143,7 @@ def launch_trial(
         elif isinstance(event, LaneFailed):  # the whole process failed: no lane has more than its blocks
             for note in notes.values():
                 note.failure = note.failure or event.failure
-    homes = processes if len(processes) == len(variants) else list(processes) * len(variants)
+    homes = list(processes) * len(variants) if len(processes) == 1 else list(processes)
     return LaunchTrial(
         cell=assignment.cell,
         number=assignment.number,
@@ -151,10 +155,12 @@ def launch_trial(
         warmup_order=_order(events, Stage.WARMUP),
         round_orders=tuple(event.order for event in events if isinstance(event, RoundBegan)),
         lanes=tuple(
-            notes[variant].trial(variant, _process(home.events, home.started_by), assignment.number)
-            for variant, home in zip(variants, homes, strict=True)
+            notes[variant].trial(variant, _process(home), assignment.number)
+            for variant, home in zip_longest(variants, homes, fillvalue=None)
+            if variant is not None
         ),
         load=load,
+        cut_short=cut_short,
         output="".join(process.output for process in processes),
     )
 

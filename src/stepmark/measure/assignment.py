@@ -17,6 +17,11 @@ class SoloAssignment:
     source: Source
     settings: Settings
 
+    @property
+    def seed(self) -> str:
+        """Everything random in the pass follows from this text."""
+        return f"{self.settings.seed}/{self.case.cell.id}/solo"
+
 
 @dataclass(frozen=True, kw_only=True)
 class LaunchAssignment:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from stepmark.records.evidence import Evidence
@@ -21,6 +22,8 @@ class Program:
     prepare: Call | None = None
     """Runs before each iteration, outside the clock: clears gradients, drops the last graph.
     None lets iterations follow each other directly."""
+    context: Callable[[], AbstractContextManager[object]] = nullcontext
+    """Entered around a block, outside the clock: gradients off, for instance."""
     inspect: Callable[[], Evidence] | None = None
     """What the solo pass reads off after its plain steps."""
 
@@ -33,7 +36,8 @@ class Program:
 
     def iterate(self) -> None:
         """One iteration without any clock."""
-        if self.prepare is not None:
-            self.prepare()
-        for call in self.calls:
-            call()
+        with self.context():
+            if self.prepare is not None:
+                self.prepare()
+            for call in self.calls:
+                call()

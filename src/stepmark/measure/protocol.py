@@ -44,6 +44,7 @@ class Solo(Record, frozen=True, tag="solo"):
     source: Source
     case: Case
     settings: Settings
+    seed: str
     version: int = VERSION
 
 
@@ -53,7 +54,7 @@ class Launch(Record, frozen=True, tag="launch"):
     source: Source
     cases: tuple[Case, ...]
     settings: Settings
-    number: int
+    seed: str
     version: int = VERSION
 
 
@@ -63,7 +64,7 @@ class LaneAlone(Record, frozen=True, tag="lane"):
     source: Source
     case: Case
     settings: Settings
-    number: int
+    seed: str
     version: int = VERSION
 
 
@@ -100,6 +101,14 @@ class Described(Record, frozen=True, tag="described"):
     torch: TorchFacts
     device: str
     """`auto` resolved."""
+
+
+class Refused(Record, frozen=True, tag="refused"):
+    """The sources cannot be used: the user's mistake, in the words of an error."""
+
+    problem: str
+    remedy: str
+    detail: str = ""
 
 
 class Entered(Record, frozen=True, tag="entered"):
@@ -157,11 +166,14 @@ class Finished(Record, frozen=True, tag="finished"):
 
     modules: tuple[str, ...] = ()
     """Imported on the way: the fork server imports them too, so that the next worker need not."""
+    path: tuple[str, ...] = ()
+    """The import path they were found on."""
 
 
 Event = (
     Began
     | Described
+    | Refused
     | Entered
     | Built
     | Warmed

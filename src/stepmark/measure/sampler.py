@@ -41,9 +41,10 @@ def run_block(program: Program, iterations: Sequence[int], clock: Clock) -> tupl
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        if program.prepare is None:
-            return _batched(program.calls, iterations, clock)
-        return _stepped(program, iterations[0], clock)
+        with program.context():
+            if program.prepare is None:
+                return _batched(program.calls, iterations, clock)
+            return _stepped(program, iterations[0], clock)
     finally:
         if was_enabled:
             gc.enable()

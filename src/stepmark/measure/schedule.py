@@ -12,11 +12,8 @@ from random import Random
 
 from stepmark.measure.assignment import Assignment, LaunchAssignment, SoloAssignment
 from stepmark.records.case import Case, Cell
-from stepmark.records.outcome import Cause
 from stepmark.records.run import Run
 from stepmark.records.trial import LaunchTrial, SoloTrial, Trial
-
-_ENDED_THE_PROCESS = {Cause.EXIT, Cause.SIGNAL, Cause.HANG, Cause.OOM_KILLER}
 
 
 class Schedule:
@@ -81,11 +78,11 @@ class Schedule:
                 self._note_launch(trial)
 
     def _note_launch(self, trial: LaunchTrial) -> None:
-        failures = {lane.variant: lane.failure for lane in trial.lanes if lane.failure is not None}
-        for variant in failures:
-            self._alive.pop(Case(variant=variant, cell=trial.cell).id, None)
+        for lane in trial.lanes:
+            if lane.failure is not None:
+                self._alive.pop(Case(variant=lane.variant, cell=trial.cell).id, None)
         self._numbers[trial.cell.id] = trial.number + 1
-        if not any(failure.cause in _ENDED_THE_PROCESS for failure in failures.values()):
+        if not trial.cut_short:
             self._counted[trial.cell.id] += 1
 
     @property

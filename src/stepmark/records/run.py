@@ -13,7 +13,7 @@ from stepmark.records.outline import SuiteOutline
 from stepmark.records.record import Record
 from stepmark.records.settings import Policy, Settings
 from stepmark.records.source import Source
-from stepmark.records.trial import LaunchTrial, SoloTrial
+from stepmark.records.trial import LaunchTrial, SoloTrial, Trial
 from stepmark.records.verdict import Verdict
 
 FORMAT = 1
@@ -59,6 +59,11 @@ class Recording(Record, frozen=True):
     run: Run
     solos: tuple[SoloTrial, ...] = ()
     launches: tuple[LaunchTrial, ...] = ()
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """Solo passes, then launches."""
+        return (*self.solos, *self.launches)
 
 
 class CaseJudgement(Record, frozen=True):

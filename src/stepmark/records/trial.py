@@ -96,6 +96,8 @@ class LaunchTrial(Record, frozen=True, tag="launch"):
     lanes: tuple[LaneTrial, ...] = ()
     load: LoadFacts | None = None
     """At the launch's start."""
+    cut_short: bool = False
+    """The launch did not come to its end: a crash took the process, or the user stopped the run."""
     output: str = ""
 
 

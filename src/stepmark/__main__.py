@@ -1,0 +1,5 @@
+"""`python -m stepmark`."""
+
+from stepmark.cli import main
+
+main()

@@ -1,0 +1,96 @@
+"""A suite of expressions: what `stepmark versus` compares, made from its command line."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from stepmark.authoring.inputs import Input, randn
+from stepmark.authoring.suite import Suite
+from stepmark.authoring.workload import Step
+from stepmark.errors import UsageError
+from stepmark.records.source import ExpressionSource
+from stepmark.units import parse_shape
+
+
+def suite_of_expressions(source: ExpressionSource) -> Suite:
+    """One variant per expression, the first the baseline, evaluated afresh whenever a lane is built."""
+    suite = Suite("versus")
+    inputs = tuple(parse_input(text) for text in source.inputs)
+    optimizer = evaluate(source.optimizer) if source.optimizer else None
+    loss = evaluate(source.loss) if source.loss else None
+    for position, name in enumerate(names_of(source.expressions)):
+        build = _builder(source.expressions[position], inputs=inputs, optimizer=optimizer, loss=loss)
+        suite.variant(baseline=position == 0, name=name)(build)
+    return suite
+
+
+def _builder(expression: str, **parts: Any) -> Callable[[Any], Step]:
+    def build(_: Any) -> Step:
+        return Step(evaluate(expression), **parts)
+
+    return build
+
+
+def names_of(expressions: tuple[str, ...]) -> list[str]:
+    """The expressions as names: spaces and a common `torch.nn.` left out, repeated ones numbered."""
+    names: list[str] = []
+    for expression in expressions:
+        short = "".join(expression.split()).removeprefix("torch.nn.").replace("/", "÷")
+        short = short.replace("[", "(").replace("]", ")")
+        count = sum(name == short or name.startswith(f"{short}#") for name in names)
+        names.append(f"{short}#{count + 1}" if count else short)
+    return names
+
+
+def parse_input(text: str) -> Input:
+    """`64x1024`, or `64x16:int64<1000` for whole numbers below 1000."""
+    shape, _, rest = text.partition(":")
+    dtype, _, high = rest.partition("<")
+    if high or dtype.startswith(("int", "uint")):
+        bound = int(high) if high.isdigit() else 2
+        return Input(fill="integers", shape=parse_shape(shape), dtype=dtype or "int64", high=bound)
+    return randn(*parse_shape(shape), dtype=dtype or None)
+
+
+def evaluate(expression: str) -> Any:
+    """The value of a Python expression whose leading dotted names are imported as needed."""
+    try:
+        tree = ast.parse(expression, mode="eval")
+    except SyntaxError as error:
+        raise UsageError(
+            f"'{expression}' is not a Python expression: {error.msg}",
+            remedy='quote it, like "torch.nn.Linear(1024, 1024)"',
+        ) from None
+    return eval(compile(tree, "<expression>", "eval"), _namespace(tree))
+
+
+def _namespace(tree: ast.Expression) -> dict[str, Any]:
+    """The modules the expression names: of `a.b.C(...)` both `a` and `a.b`, where they can be imported."""
+    names: dict[str, Any] = {}
+    for node in ast.walk(tree):
+        dotted = _dotted(node)
+        if dotted is None:
+            continue
+        parts = dotted.split(".")
+        for stop in range(1, len(parts) + 1):
+            try:
+                importlib.import_module(".".join(parts[:stop]))
+            except ImportError:
+                break
+        try:
+            names[parts[0]] = importlib.import_module(parts[0])
+        except ImportError:
+            continue
+    return names
+
+
+def _dotted(node: ast.AST) -> str | None:
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        start = _dotted(node.value)
+        return f"{start}.{node.attr}" if start else None
+    return None

@@ -1,0 +1,86 @@
+"""Targets: what a user types after `stepmark run`, resolved to sources without importing anything."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from stepmark.errors import UsageError
+from stepmark.records.source import BuiltinSource, FileSource, Source
+from stepmark.suites import BUILTIN
+
+_SKIPPED = {"node_modules", "site-packages", "__pycache__", "build", "dist"}
+_DEEPEST = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchFile:
+    """A bench file and the suites its text names."""
+
+    path: Path
+    suites: tuple[str, ...]
+
+
+def resolve(target: str) -> tuple[Source, ...]:
+    """A file, `file::suite`, a folder of bench files, or the name of a built-in suite."""
+    text, _, suite = target.partition("::")
+    path = Path(text)
+    if path.is_file():
+        return (FileSource(path=str(path.resolve()), suite=suite or None),)
+    if path.is_dir():
+        files = [bench.path for bench in bench_files(path)]
+        if not files:
+            raise UsageError(f"no bench_*.py in {text}", remedy="name a file, or write one: bench_mine.py")
+        return tuple(FileSource(path=str(file.resolve())) for file in files)
+    if target in BUILTIN:
+        return (BuiltinSource(name=target),)
+    raise UsageError(f"there is no suite or file '{target}'", remedy=_nearest(target))
+
+
+def _nearest(target: str) -> str:
+    names = [*BUILTIN, *(str(bench.path) for bench in bench_files(Path()))]
+    near = difflib.get_close_matches(target, names, n=3, cutoff=0.5)
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    return "`stepmark list` shows the built-in suites and the bench files here"
+
+
+def bench_files(directory: Path) -> list[BenchFile]:
+    """Every `bench_*.py` below a directory, hidden folders and environments left out, sorted."""
+    return [BenchFile(path=path, suites=_suite_names(path)) for path in sorted(_walk(directory, 0))]
+
+
+def _walk(directory: Path, depth: int) -> Iterator[Path]:
+    try:
+        entries = list(os.scandir(directory))
+    except OSError:
+        return
+    if any(entry.name == "pyvenv.cfg" for entry in entries):
+        return
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            if depth < _DEEPEST and entry.name not in _SKIPPED and not entry.name.startswith("."):
+                yield from _walk(Path(entry.path), depth + 1)
+        elif entry.name.startswith("bench_") and entry.name.endswith(".py"):
+            yield Path(entry.path)
+
+
+def _suite_names(path: Path) -> tuple[str, ...]:
+    """Names in calls of `Suite("...")`, read from the text; the file is not run."""
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except (OSError, SyntaxError, ValueError):
+        return ()
+    return tuple(
+        node.args[0].value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and (getattr(node.func, "id", None) or getattr(node.func, "attr", None)) == "Suite"
+        and node.args
+        and isinstance(node.args[0], ast.Constant)
+        and isinstance(node.args[0].value, str)
+    )

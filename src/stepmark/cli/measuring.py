@@ -1,0 +1,88 @@
+"""Measuring for the command line: the pipeline with engine, store and progress, then report and exit code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from stepmark.cli.options import command_line, fail_on_of, policy_of, selection_of, settings_of
+from stepmark.cli.progress import progress_display
+from stepmark.cli.screen import print_report
+from stepmark.engines.local import LocalEngine
+from stepmark.errors import Interrupted, StoreError
+from stepmark.pipeline import Order, judged, measure, resume
+from stepmark.records.outcome import Outcome
+from stepmark.records.run import Judgement, Recording
+from stepmark.records.settings import Settings
+from stepmark.records.source import Source
+from stepmark.records.verdict import VerdictKind
+from stepmark.store.location import store_url
+from stepmark.store.store import Store
+
+FAILED_CASES = 3
+
+
+def measure_and_report(sources: tuple[Source, ...], options: dict[str, Any]) -> int:
+    """A new run from the options; returns the exit code."""
+    order = Order(
+        sources=sources,
+        settings=settings_of(options),
+        policy=policy_of(options),
+        selection=selection_of(options),
+        device=options["device"],
+        command=command_line(),
+    )
+    return _conclude(order.settings, options, order=order)
+
+
+def resume_and_report(reference: str, options: dict[str, Any]) -> int:
+    """What a stored run is missing; returns the exit code."""
+    with Store.open(store_url(options["store"]), create=False) as store:
+        run_id = store.resolve(reference)
+        settings = store.load(run_id).run.settings
+    return _conclude(settings, options, run_id=run_id)
+
+
+def _conclude(
+    settings: Settings, options: dict[str, Any], *, order: Order | None = None, run_id: str | None = None
+) -> int:
+    fail_on = fail_on_of(options)
+    with Store.open(store_url(options["store"])) as store, progress_display(options["quiet"]) as display:
+        engine = LocalEngine(settings, start=options["start"], tick=display.tick)
+        try:
+            if order is not None:
+                recording = measure(order, engine=engine, store=store, watcher=display)
+            else:
+                assert run_id is not None
+                recording = resume(run_id, engine=engine, store=store, watcher=display)
+        except (Interrupted, StoreError):
+            display.close()
+            _show_unfinished(store, display.run_id, options["format_"])
+            raise
+        finally:
+            engine.close()
+    judgement = judged(recording)
+    print_report(options["format_"], judgement, recording)
+    return exit_code(judgement, fail_on)
+
+
+def _show_unfinished(store: Store, run_id: str | None, format_: str) -> None:
+    """Nothing that was measured is kept from the user because something went wrong later."""
+    if run_id is None:
+        return
+    try:
+        recording: Recording = store.load(run_id)
+    except StoreError:
+        return
+    if recording.launches:
+        print_report(format_, judged(recording), recording)
+        click.echo(err=True)
+
+
+def exit_code(judgement: Judgement, fail_on: frozenset[VerdictKind]) -> int:
+    """1 where a --fail-on condition holds, 3 where a case could not be measured, else 0."""
+    if any(case.verdict is not None and case.verdict.kind in fail_on for case in judgement.cases):
+        return 1
+    fine = {Outcome.MEASURED, Outcome.UNSUPPORTED, None}
+    return 0 if all(case.outcome in fine for case in judgement.cases) else FAILED_CASES

@@ -1,0 +1,173 @@
+"""Options shared by the commands that measure, and what they mean together."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from stepmark.errors import UsageError
+from stepmark.measure.expand import Selection
+from stepmark.presets import PRESETS, make_settings
+from stepmark.records.case import Mode
+from stepmark.records.settings import Isolation, Policy, Settings
+from stepmark.records.verdict import VerdictKind
+from stepmark.units import parse_duration, parse_fraction
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+FORMATS = ("table", "markdown", "csv", "json", "jsonl")
+_KINDS = tuple(kind.value.lower() for kind in VerdictKind)
+
+
+def _all(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
+    def decorate(function: F) -> F:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return decorate
+
+
+store_option = click.option(
+    "--store", metavar="URL", help="Where runs are kept: a file or database URL [env: STEPMARK_STORE]."
+)
+
+measuring_options = _all(
+    click.option(
+        "--preset",
+        type=click.Choice(list(PRESETS)),
+        default="standard",
+        show_default=True,
+        help="How long to measure: 5, 10 or 30 launches per cell.",
+    ),
+    click.option("--budget", metavar="TIME", help="Stop starting launches after this time: 60s, 5m."),
+    click.option("--launches", type=click.IntRange(1), metavar="N", help="Fresh processes per cell."),
+    click.option(
+        "--margin",
+        default="1%",
+        show_default=True,
+        metavar="FRACTION",
+        help="Differences smaller than this do not matter.",
+    ),
+    click.option(
+        "--seed", type=int, default=0, show_default=True, help="Order, parameters and inputs follow."
+    ),
+    click.option(
+        "--threads",
+        default="1",
+        show_default=True,
+        metavar="N|auto",
+        help="Threads of torch's operators; auto leaves torch's choice.",
+    ),
+    click.option("--dtype", metavar="NAMES", help="Instead of the suite's: float32,bfloat16."),
+    click.option("--mode", metavar="NAMES", help="Instead of the suite's: train,forward."),
+    click.option(
+        "--device",
+        default="cpu",
+        show_default=True,
+        metavar="cpu|cuda|auto",
+        help="Where to run; auto takes the accelerator if there is one.",
+    ),
+    click.option(
+        "--isolation",
+        type=click.Choice([isolation.value for isolation in Isolation]),
+        default=Isolation.SHARED.value,
+        show_default=True,
+        help="Variants side by side in one process, or each in its own.",
+    ),
+    click.option(
+        "--timeout",
+        default="60s",
+        show_default=True,
+        metavar="TIME",
+        help="A worker silent for longer hangs.",
+    ),
+    click.option(
+        "--start",
+        type=click.Choice(["fork", "spawn"]),
+        default="fork",
+        show_default=True,
+        help="How workers start: forked from a server with torch imported, or as fresh interpreters.",
+    ),
+    store_option,
+    click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True),
+    click.option(
+        "--fail-on",
+        metavar="VERDICTS",
+        help="Exit with 1 if any verdict is one of these: slower,inconclusive,invalid.",
+    ),
+    click.option("--quiet", is_flag=True, help="No progress display."),
+)
+
+
+def settings_of(options: dict[str, Any]) -> Settings:
+    """The protocol's settings from the options."""
+    budget = options["budget"]
+    return make_settings(
+        options["preset"],
+        threads=_threads(options["threads"]),
+        budget=parse_duration(budget) if budget is not None else None,
+        launches=options["launches"],
+        seed=options["seed"],
+        isolation=Isolation(options["isolation"]),
+        timeout=parse_duration(options["timeout"]),
+    )
+
+
+def policy_of(options: dict[str, Any]) -> Policy:
+    return Policy(margin=parse_fraction(options["margin"]))
+
+
+def selection_of(options: dict[str, Any]) -> Selection:
+    """Axes, filter, dtypes and modes from the options; `set` and `filter` may be missing."""
+    return Selection(
+        axes=dict(_assignment(text) for text in options.get("set_", ())),
+        condition=options.get("filter_"),
+        dtypes=tuple(_names(options["dtype"])),
+        modes=tuple(_mode(name) for name in _names(options["mode"])),
+    )
+
+
+def fail_on_of(options: dict[str, Any]) -> frozenset[VerdictKind]:
+    """The verdicts that make the command fail."""
+    kinds = []
+    for name in _names(options["fail_on"]):
+        if name.lower() not in _KINDS:
+            raise UsageError(f"--fail-on knows no verdict '{name}'", remedy=f"use: {', '.join(_KINDS)}")
+        kinds.append(VerdictKind(name.upper()))
+    return frozenset(kinds)
+
+
+def command_line() -> tuple[str, ...]:
+    """The command as it was typed."""
+    return ("stepmark", *sys.argv[1:])
+
+
+def _names(text: str | None) -> list[str]:
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
+def _threads(text: str) -> int | None:
+    if text == "auto":
+        return None
+    if not text.isdigit() or int(text) < 1:
+        raise UsageError(f"'{text}' is not a number of threads", remedy="write --threads 4 or --threads auto")
+    return int(text)
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    name, equals, values = text.partition("=")
+    if not equals:
+        raise UsageError(f"--set {text} sets nothing", remedy="write it like --set features=512,1024")
+    return name.strip(), values
+
+
+def _mode(name: str) -> Mode:
+    try:
+        return Mode(name)
+    except ValueError:
+        known = ", ".join(mode.value for mode in Mode)
+        raise UsageError(f"there is no mode '{name}'", remedy=f"the modes are: {known}") from None

@@ -1,0 +1,39 @@
+"""`stepmark show`: a stored run again, judged anew."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from stepmark.cli.options import FORMATS, store_option
+
+
+@click.command("show")
+@click.argument("run", default="latest", metavar="[RUN]")
+@click.option("--margin", metavar="FRACTION", help="Judge with another margin than the run's.")
+@click.option("--phases", is_flag=True, help="Every phase of every cell, also in a large sweep.")
+@click.option("--failures", is_flag=True, help="Tracebacks and output of the cases that failed.")
+@click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True)
+@store_option
+def command(run: str, margin: str | None, **options: Any) -> int:
+    """Show a stored run: its id, the beginning of it, or latest."""
+    from msgspec.structs import replace
+
+    from stepmark.cli.screen import print_failures, print_report
+    from stepmark.pipeline import judged
+    from stepmark.store.location import store_url
+    from stepmark.store.store import Store
+    from stepmark.units import parse_fraction
+
+    with Store.open(store_url(options["store"]), create=False) as store:
+        recording = store.load(store.resolve(run))
+    policy = recording.run.policy
+    if margin is not None:
+        policy = replace(policy, margin=parse_fraction(margin))
+    judgement = judged(recording, policy)
+    if options["failures"]:
+        print_failures(judgement)
+    else:
+        print_report(options["format_"], judgement, recording, phases=options["phases"])
+    return 0

@@ -1,0 +1,96 @@
+"""A worker's first moments: cut loose from terminal and runner, its output caught, then to work."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import faulthandler
+import fcntl
+import gc
+import os
+import signal
+import socket
+import sys
+
+import msgspec
+
+from stepmark.measure.journal import JournalWriter
+from stepmark.measure.protocol import Request
+
+_REQUESTS: msgspec.msgpack.Decoder[Request] = msgspec.msgpack.Decoder(Request)
+
+_PR_SET_PDEATHSIG = 1
+_HIGH = 700
+"""Descriptors are moved up here, out of the way of bench files that close the low ones."""
+
+
+def die_with_parent(parent: int) -> None:
+    """Have the kernel kill this process when its parent dies; where it cannot, a closed channel must do."""
+    if sys.platform.startswith("linux"):
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it died before the kernel was told
+            os._exit(1)
+
+
+def be_a_worker(request: int, journal: int, output: int, turns: int | None, *, parent: int) -> None:
+    """Never returns. Takes over the descriptors it is given."""
+    status = 70
+    try:
+        with contextlib.suppress(PermissionError):
+            os.setsid()
+        die_with_parent(parent)
+        _catch_output(output)
+        writer = JournalWriter(journal)
+        os.close(journal)
+        connection = _high_socket(turns) if turns is not None else None
+        asked = _read_request(request)
+        from stepmark.engines.worker import work
+
+        gc.unfreeze()
+        work(asked, writer, connection)
+        status = 0
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        with contextlib.suppress(Exception):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        # Not sys.exit: exit handlers belong to the server this process was forked from.
+        os._exit(status)
+
+
+def _catch_output(output: int) -> None:
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, ValueError):
+            stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    # The fault handler keeps a descriptor of its own: closing 2 does not silence it.
+    faulthandler.enable(file=_high(output), all_threads=True)
+    os.close(output)
+    os.close(nothing)
+
+
+def _high(descriptor: int) -> int:
+    return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _HIGH)
+
+
+def _high_socket(descriptor: int) -> socket.socket:
+    moved = _high(descriptor)
+    os.close(descriptor)
+    return socket.socket(fileno=moved)
+
+
+def _read_request(descriptor: int) -> Request:
+    with os.fdopen(descriptor, "rb") as file:
+        file.seek(0)
+        return _REQUESTS.decode(file.read())
+
+
+def spawned() -> None:
+    """Entry of a worker started without a fork server: parent, request, journal, output, perhaps turns."""
+    parent, request, journal, output, *turns = (int(argument) for argument in sys.argv[1:])
+    be_a_worker(request, journal, output, turns[0] if turns else None, parent=parent)

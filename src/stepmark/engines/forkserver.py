@@ -1,0 +1,135 @@
+"""The fork server: a process that has imported torch and forks a worker for every request.
+
+A worker then starts in some milliseconds instead of the seconds of `import torch`. The server imports and
+forks, nothing else: it never touches a device and never runs the bench file. It sleeps in `select`, and when
+the runner goes, it kills what is left and goes too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import os
+import selectors
+import signal
+import socket
+import sys
+import threading
+import warnings
+
+from stepmark.engines.birth import be_a_worker, die_with_parent
+from stepmark.engines.control import ControlChannel, Exited, Kill, Preload, Preloaded, Start, Started
+
+
+class ForkServer:
+    """Serves one runner until it leaves."""
+
+    def __init__(self, channel: ControlChannel) -> None:
+        self._channel = channel
+        self._children: set[int] = set()
+        self._wake, self._waker = os.pipe()
+        os.set_blocking(self._wake, False)
+        os.set_blocking(self._waker, False)
+
+    def serve(self) -> None:
+        signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._wake, selectors.EVENT_READ)
+            selector.register(self._channel, selectors.EVENT_READ)
+            serving = True
+            while serving:
+                ready = {key.fileobj for key, _ in selector.select()}
+                if self._wake in ready:
+                    self._reap()
+                if self._channel in ready:
+                    serving = self._obey()
+        self._kill_all()
+
+    def _obey(self) -> bool:
+        received = self._channel.receive()
+        if received is None:
+            return False
+        message, descriptors = received
+        match message:
+            case Preload():
+                self._channel.send(Preloaded(fork_is_safe=_preload(message)))
+            case Start():
+                self._fork(descriptors)
+            case Kill():
+                self._signal(message.pid, message.signal)
+        return True
+
+    def _fork(self, descriptors: list[int]) -> None:
+        request, journal, output, *turns = descriptors
+        with warnings.catch_warnings():
+            # Python 3.12 warns of any thread; NumPy's BLAS threads, the usual ones here, survive a fork.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            server = os.getpid()
+            pid = os.fork()
+        if pid == 0:
+            self._forget_server()
+            be_a_worker(request, journal, output, turns[0] if turns else None, parent=server)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        self._children.add(pid)
+        self._channel.send(Started(pid=pid))
+
+    def _forget_server(self) -> None:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        self._channel.close()
+        os.close(self._wake)
+        os.close(self._waker)
+
+    def _reap(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._wake, 4096)
+        while self._children:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return
+            self._children.discard(pid)
+            self._signal(pid, signal.SIGKILL)  # what the worker started and left behind, in its session
+            with contextlib.suppress(BrokenPipeError):
+                self._channel.send(Exited(pid=pid, status=os.waitstatus_to_exitcode(status)))
+
+    def _kill_all(self) -> None:
+        for pid in self._children:
+            self._signal(pid, signal.SIGKILL)
+
+    def _signal(self, pid: int, number: int) -> None:
+        """The worker's whole process group; a worker too young to lead one gets it alone."""
+        try:
+            os.killpg(pid, number)
+        except ProcessLookupError:
+            if pid in self._children:  # not reaped yet: the number still means this worker
+                os.kill(pid, number)
+
+
+def _preload(message: Preload) -> bool:
+    """Import what can be imported; say whether forking is still safe."""
+    for directory in reversed(message.path):
+        if directory not in sys.path:
+            sys.path.insert(0, directory)
+    for name in message.modules:
+        with contextlib.suppress(BaseException):
+            importlib.import_module(name)
+    gc.collect()
+    gc.freeze()
+    torch = sys.modules.get("torch")
+    device_untouched = torch is None or not torch.cuda.is_initialized()
+    return device_untouched and threading.active_count() == 1
+
+
+def main() -> None:
+    descriptor, runner = (int(argument) for argument in sys.argv[1:])
+    die_with_parent(runner)
+    connection = socket.socket(fileno=descriptor)
+    connection.set_inheritable(False)
+    import stepmark.engines.worker  # noqa: F401 - torch and all a worker needs
+
+    ForkServer(ControlChannel(connection)).serve()

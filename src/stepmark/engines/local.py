@@ -1,0 +1,218 @@
+"""The local engine: solo passes and launches as processes of this machine."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from random import Random
+
+from stepmark.engines.nurseries import ForkNursery, SpawnNursery
+from stepmark.engines.process import Nursery, Tick, WorkerProcess
+from stepmark.engines.remote_lane import RemoteLane
+from stepmark.errors import BenchFileError
+from stepmark.instruments.host_facts import load_facts
+from stepmark.measure.assemble import Ended, Timing, last_entered, launch_trial, solo_trial
+from stepmark.measure.assignment import Assignment, LaunchAssignment, SoloAssignment
+from stepmark.measure.engine import CutOff
+from stepmark.measure.launch import conduct
+from stepmark.measure.protocol import Describe, Described, Event, LaneAlone, LaneFailed, Launch, Refused, Solo
+from stepmark.records.settings import Isolation, Settings
+from stepmark.records.source import Source
+from stepmark.records.trial import LaunchTrial, SoloTrial, Trial
+
+
+def worker_environment(threads: int | None) -> dict[str, str]:
+    """The environment of workers: the thread pools that read theirs at import get the run's number."""
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+    wanted = dict.fromkeys(names, str(threads)) if threads is not None else {}
+    return {**os.environ, **wanted}
+
+
+class LocalEngine:
+    """Runs assignments one at a time, each in fresh processes."""
+
+    def __init__(self, settings: Settings, *, start: str = "fork", tick: Tick = lambda: None) -> None:
+        self._settings = settings
+        self._tick = tick
+        environment = worker_environment(settings.threads)
+        self._fork = ForkNursery(environment) if start == "fork" else None
+        self._spawn = SpawnNursery(environment)
+        self._nursery: Nursery = self._fork or self._spawn
+        self._imported: set[str] = set()
+        self._path: tuple[str, ...] = ()
+
+    def describe(self, sources: Sequence[Source], device: str) -> Described:
+        """What the sources define; a BenchFileError where they cannot be used."""
+        worker = self._start(Describe(sources=tuple(sources), device=device, threads=self._settings.threads))
+        try:
+            worker.join(self._tick)
+            for event in worker.events:
+                if isinstance(event, Described):
+                    self._learn(worker)
+                    return event
+                if isinstance(event, Refused):
+                    raise BenchFileError(event.problem, remedy=event.remedy, detail=event.detail)
+            death = worker.death()
+            assert death is not None
+            name = last_entered(worker.events).variant or "the suite"
+            raise BenchFileError(
+                f"importing {name} ended the process: {death.message}",
+                remedy="see its output above",
+                detail=death.output,
+            )
+        finally:
+            worker.close()
+
+    def perform(self, assignment: Assignment) -> Trial:
+        """Run one assignment to its end, whatever that is."""
+        match assignment:
+            case SoloAssignment():
+                return self._solo(assignment)
+            case LaunchAssignment():
+                if assignment.settings.isolation is Isolation.SEPARATE:
+                    return self._separate_launch(assignment)
+                return self._shared_launch(assignment)
+
+    def close(self) -> None:
+        """End whatever still runs."""
+        if self._fork is not None:
+            self._fork.close()
+        self._spawn.close()
+
+    def _start(self, request: Describe | Solo | Launch | LaneAlone, *, turns: bool = False) -> WorkerProcess:
+        return WorkerProcess(self._nursery, request, timeout=self._settings.timeout, with_turns=turns)
+
+    def _learn(self, worker: WorkerProcess) -> None:
+        """Have the fork server import what a worker had to import, so that the next one need not."""
+        finished = worker.finished
+        if self._fork is None or self._nursery is not self._fork or finished is None:
+            return
+        new = [name for name in finished.modules if name not in self._imported]
+        self._imported.update(new)
+        if new and not self._fork.preload(new, finished.path):
+            self._nursery = self._spawn
+
+    def _solo(self, assignment: SoloAssignment) -> SoloTrial:
+        stopwatch = _Stopwatch()
+        worker = self._start(
+            Solo(
+                source=assignment.source,
+                case=assignment.case,
+                settings=assignment.settings,
+                seed=assignment.seed,
+            )
+        )
+        try:
+            worker.join(self._tick)
+            self._learn(worker)
+            return solo_trial(
+                assignment,
+                worker.events,
+                timing=stopwatch.timing(),
+                started_by=worker.started_by,
+                death=worker.death(),
+                output=worker.output(),
+            )
+        finally:
+            worker.close()
+
+    def _shared_launch(self, assignment: LaunchAssignment) -> LaunchTrial:
+        stopwatch, load = _Stopwatch(), load_facts()
+        worker = self._start(
+            Launch(
+                source=assignment.source,
+                cases=assignment.cases,
+                settings=assignment.settings,
+                seed=assignment.seed,
+            )
+        )
+        try:
+            stopped = _stopped_by_user(lambda: worker.join(self._tick))
+            if stopped:
+                worker.kill()
+            self._learn(worker)
+            death = None if stopped else worker.death()
+            events = [*worker.read_all()]
+            if death is not None:
+                events.append(LaneFailed(variant=last_entered(events).variant, failure=death))
+            trial = launch_trial(
+                assignment,
+                events,
+                processes=[_ended(worker)],
+                timing=stopwatch.timing(),
+                load=load,
+                cut_short=stopped or death is not None,
+            )
+        finally:
+            worker.close()
+        if stopped:
+            raise CutOff(trial)
+        return trial
+
+    def _separate_launch(self, assignment: LaunchAssignment) -> LaunchTrial:
+        stopwatch, load = _Stopwatch(), load_facts()
+        workers: list[WorkerProcess] = []
+        events: list[Event] = []
+        try:
+            stopped = _stopped_by_user(lambda: self._alternate(assignment, workers, events))
+            trial = launch_trial(
+                assignment,
+                events,
+                processes=[_ended(worker) for worker in workers],
+                timing=stopwatch.timing(),
+                load=load,
+                cut_short=stopped,
+            )
+        finally:
+            for worker in workers:
+                worker.close()
+        if stopped:
+            raise CutOff(trial)
+        return trial
+
+    def _alternate(
+        self, assignment: LaunchAssignment, workers: list[WorkerProcess], events: list[Event]
+    ) -> None:
+        """A process per lane, taking turns; fills `workers` and `events` as it goes."""
+        for case in assignment.cases:
+            request = LaneAlone(
+                source=assignment.source, case=case, settings=assignment.settings, seed=assignment.seed
+            )
+            workers.append(self._start(request, turns=True))
+        lanes = [
+            RemoteLane(case.variant, worker, tick=self._tick)
+            for case, worker in zip(assignment.cases, workers, strict=True)
+        ]
+        conduct(
+            lanes,
+            random=Random(assignment.seed),
+            settings=assignment.settings,
+            emit=events.append,
+            now=time.perf_counter,
+        )
+        for lane in lanes:
+            lane.leave()
+
+
+def _stopped_by_user(act: Callable[[], None]) -> bool:
+    try:
+        act()
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+def _ended(worker: WorkerProcess) -> Ended:
+    return Ended(events=worker.read_all(), started_by=worker.started_by, output=worker.output())
+
+
+class _Stopwatch:
+    """When a trial began and how long it took."""
+
+    def __init__(self, now: Callable[[], float] = time.perf_counter) -> None:
+        self._now = now
+        self._started, self._begin = time.time(), now()
+
+    def timing(self) -> Timing:
+        return Timing(started=self._started, seconds=self._now() - self._begin)

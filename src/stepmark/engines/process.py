@@ -1,0 +1,184 @@
+"""A worker seen from the runner: what it was given, what it has said, how it ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import IO, Protocol
+
+import msgspec
+
+from stepmark.engines.oom import oom_kills
+from stepmark.measure.assemble import last_entered
+from stepmark.measure.failures import from_exit, from_hang
+from stepmark.measure.journal import JournalReader, new_journal_file
+from stepmark.measure.protocol import Event, Finished, Request
+from stepmark.records.outcome import Failure
+
+_TAIL = 16_384
+"""Bytes of a worker's output that are kept."""
+_PATIENCE = 3.0
+"""Seconds a hung worker has to write where it hangs before it is killed."""
+
+Tick = Callable[[], None]
+"""Called about once a second while the runner waits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Descriptors:
+    """What a worker is handed, in this order."""
+
+    request: int
+    journal: int
+    output: int
+    turns: int | None
+
+    def all(self) -> list[int]:
+        most = [self.request, self.journal, self.output]
+        return most if self.turns is None else [*most, self.turns]
+
+
+class Nursery(Protocol):
+    """Where workers come from."""
+
+    name: str
+
+    def start(self, descriptors: Descriptors) -> int:
+        """Start a worker and return its process id."""
+
+    def status(self, pid: int, wait: float) -> int | None:
+        """Its exit status, or None if it still runs after `wait` seconds; sleeps meanwhile."""
+
+    def signal(self, pid: int, number: int) -> None:
+        """Send a signal to the worker and what it started."""
+
+    def close(self) -> None:
+        """Kill what is left."""
+
+
+class WorkerProcess:
+    """One worker from start to end."""
+
+    def __init__(
+        self, nursery: Nursery, request: Request, *, timeout: float, with_turns: bool = False
+    ) -> None:
+        self._nursery = nursery
+        self._timeout = timeout
+        self._oom_kills = oom_kills()
+        self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed in `close`
+        self.turns: socket.socket | None = None
+        theirs: socket.socket | None = None
+        if with_turns:
+            self.turns, theirs = socket.socketpair()
+        journal = new_journal_file()
+        self._reader = JournalReader(journal)
+        self.events: list[Event] = []
+        with tempfile.TemporaryFile() as asked:
+            asked.write(msgspec.msgpack.encode(request))
+            asked.flush()
+            self.pid = nursery.start(
+                Descriptors(
+                    request=asked.fileno(),
+                    journal=journal,
+                    output=self._output.fileno(),
+                    turns=theirs.fileno() if theirs else None,
+                )
+            )
+        os.close(journal)
+        if theirs:
+            theirs.close()
+        self._status: int | None = None
+        self._hung = False
+        self._progress = (0, time.monotonic())
+
+    @property
+    def started_by(self) -> str:
+        return self._nursery.name
+
+    def read(self) -> list[Event]:
+        """Events not seen before; all of them are also in `events`."""
+        new = self._reader.read()
+        self.events += new
+        return new
+
+    def read_all(self) -> list[Event]:
+        """Everything it has said."""
+        self.read()
+        return self.events
+
+    def watch(self, wait: float) -> bool:
+        """Look after the worker for at most `wait` seconds; True once it has ended. A worker that has made
+        no progress within the time limit is made to say where it hangs, and killed."""
+        if self._status is None:
+            self._status = self._nursery.status(self.pid, wait)
+            if self._status is None and self._is_silent():
+                self._end_hang()
+        return self._status is not None
+
+    def _is_silent(self) -> bool:
+        committed, since = self._progress
+        if self._reader.committed != committed:
+            self._progress = (self._reader.committed, time.monotonic())
+            return False
+        return time.monotonic() - since > self._timeout
+
+    def touch(self) -> None:
+        """Start the time limit anew: the worker has just been given something to do."""
+        self._progress = (self._reader.committed, time.monotonic())
+
+    def _end_hang(self) -> None:
+        self._hung = True
+        self._nursery.signal(self.pid, signal.SIGABRT)  # the fault handler writes every thread's traceback
+        self._status = self._nursery.status(self.pid, _PATIENCE)
+        if self._status is None:
+            self._nursery.signal(self.pid, signal.SIGKILL)
+            self._status = self._nursery.status(self.pid, _PATIENCE)
+
+    def join(self, tick: Tick) -> None:
+        """Wait until the worker has ended."""
+        while not self.watch(1.0):
+            tick()
+        self.read()
+
+    def kill(self) -> None:
+        """End it now."""
+        if self._status is None:
+            self._nursery.signal(self.pid, signal.SIGKILL)
+            self._status = self._nursery.status(self.pid, _PATIENCE)
+
+    @property
+    def finished(self) -> Finished | None:
+        """Its last word, if it did all it was asked."""
+        last = self.events[-1] if self.events else None
+        return last if isinstance(last, Finished) else None
+
+    def death(self) -> Failure | None:
+        """Why it ended without finishing; None if it finished."""
+        self.read()
+        if self.finished is not None:
+            return None
+        where = last_entered(self.events)
+        if self._hung:
+            failure = from_hang(self._timeout, where.stage, output=self.output())
+        else:
+            killed = self._status == -signal.SIGKILL and oom_kills() > self._oom_kills
+            failure = from_exit(self._status or 0, where.stage, oom_killed=killed, output=self.output())
+        return msgspec.structs.replace(failure, round=where.round)
+
+    def output(self) -> str:
+        """The tail of what it printed."""
+        size = self._output.seek(0, os.SEEK_END)
+        self._output.seek(max(0, size - _TAIL))
+        return self._output.read().decode(errors="replace")
+
+    def close(self) -> None:
+        self.kill()
+        self._reader.close()
+        self._output.close()
+        if self.turns is not None:
+            self.turns.close()

@@ -1,0 +1,72 @@
+"""A lane in a process of its own, driven turn by turn from the runner."""
+
+from __future__ import annotations
+
+import select
+
+from stepmark.engines.process import Tick, WorkerProcess
+from stepmark.measure.failures import LaneStopped
+from stepmark.measure.protocol import BlockDone, Built, Command, Event, FlagsChanged, LaneFailed, Warmed
+
+
+class RemoteLane:
+    """Each verb is one command; while it is not this lane's turn its process sleeps in a read."""
+
+    def __init__(self, variant: str, worker: WorkerProcess, *, tick: Tick) -> None:
+        self._variant = variant
+        self._worker = worker
+        self._tick = tick
+
+    @property
+    def variant(self) -> str:
+        return self._variant
+
+    def build(self) -> Built:
+        return next(event for event in self._turn(Command.BUILD) if isinstance(event, Built))
+
+    def warm_up(self) -> Warmed:
+        return next(event for event in self._turn(Command.WARM_UP) if isinstance(event, Warmed))
+
+    def block(self, number: int) -> tuple[BlockDone, tuple[FlagsChanged, ...]]:
+        events = self._turn(Command.BLOCK)
+        done = next(event for event in events if isinstance(event, BlockDone))
+        assert done.round == number
+        return done, tuple(event for event in events if isinstance(event, FlagsChanged))
+
+    def leave(self) -> None:
+        """Send the process home and wait for it."""
+        if not self._worker.watch(0.0):
+            self._send(Command.LEAVE)
+            self._worker.join(self._tick)
+
+    def _turn(self, command: Command) -> list[Event]:
+        self._worker.read()
+        self._worker.touch()
+        self._send(command)
+        self._await_answer()
+        events = self._worker.read()
+        for event in events:
+            if isinstance(event, LaneFailed):
+                raise LaneStopped(event.failure)
+        return events
+
+    def _send(self, command: Command) -> None:
+        assert self._worker.turns is not None
+        try:
+            self._worker.turns.send(bytes([command]))
+        except BrokenPipeError:
+            self._worker.join(self._tick)
+
+    def _await_answer(self) -> None:
+        """Until the lane answers, or its process has ended."""
+        turns = self._worker.turns
+        assert turns is not None
+        while True:
+            ready, _, _ = select.select([turns], [], [], 1.0)
+            if ready and turns.recv(1):
+                return
+            if self._worker.watch(1.0 if ready else 0.0):
+                failure = self._worker.death()
+                assert failure is not None
+                raise LaneStopped(failure)
+            self._tick()

@@ -1,0 +1,202 @@
+"""The worker: one process, one request, events to a journal."""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import torch
+
+from stepmark.authoring.load import check, load
+from stepmark.authoring.suite import Suite
+from stepmark.errors import StepmarkError
+from stepmark.instruments.torch_binding import bind
+from stepmark.instruments.torch_clock import instrument_for
+from stepmark.instruments.torch_facts import resolve_device, torch_facts
+from stepmark.measure.failures import LaneStopped, from_exception, user_traceback
+from stepmark.measure.journal import JournalWriter
+from stepmark.measure.lane import Bind, HostedLane
+from stepmark.measure.launch import conduct
+from stepmark.measure.program import Program
+from stepmark.measure.protocol import (
+    VERSION,
+    Began,
+    Command,
+    Describe,
+    Described,
+    Entered,
+    Event,
+    Finished,
+    LaneAlone,
+    LaneFailed,
+    Launch,
+    Refused,
+    Request,
+    Solo,
+)
+from stepmark.measure.solo import pass_alone
+from stepmark.records.case import Case
+from stepmark.records.outcome import Stage
+from stepmark.records.source import BuiltinSource, FileSource, Source
+
+Emit = Callable[[Event], None]
+
+
+def work(request: Request, journal: JournalWriter, turns: socket.socket | None = None) -> None:
+    """Do what the request asks; every end but the process's own is an event."""
+    known = set(sys.modules)
+    emit = journal.append
+    if request.version != VERSION:
+        emit(Refused(problem="runner and worker speak different protocols", remedy="reinstall stepmark"))
+        return
+    threads = request.threads if isinstance(request, Describe) else request.settings.threads
+    if threads is not None:
+        torch.set_num_threads(threads)
+    emit(Began(pid=os.getpid(), threads=torch.get_num_threads()))
+    match request:
+        case Describe():
+            _describe(request, emit)
+        case Solo():
+            _solo(request, emit)
+        case Launch():
+            _launch(request, emit)
+        case LaneAlone():
+            assert turns is not None
+            _lane_alone(request, emit, turns)
+    emit(Finished(modules=_worth_preloading(known, request), path=tuple(sys.path)))
+
+
+def _worth_preloading(known: set[str], request: Request) -> tuple[str, ...]:
+    """Modules imported on the way, but for bench files: those are the workers' own."""
+    sources = request.sources if isinstance(request, Describe) else (request.source,)
+    benches = {Path(source.path).stem for source in sources if isinstance(source, FileSource)}
+    return tuple(
+        name
+        for name, module in list(sys.modules.items())
+        if name not in known | benches and getattr(module, "__spec__", None)
+    )
+
+
+def _describe(request: Describe, emit: Emit) -> None:
+    suites: list[tuple[int, Suite]] = []
+    try:
+        for index, source in enumerate(request.sources):
+            emit(Entered(stage=Stage.IMPORT, variant=_name(source)))
+            suites += [(index, suite) for suite in load(source)]
+        check(suite for _, suite in suites)
+        device = resolve_device(request.device)
+    except StepmarkError as error:
+        emit(Refused(problem=error.problem, remedy=error.remedy))
+    except BaseException as error:
+        name = _name(request.sources[index])
+        emit(
+            Refused(
+                problem=f"{name} failed to import: {type(error).__name__}: {error}",
+                remedy="fix the error above; the last frame of the traceback shows where",
+                detail=user_traceback(error),
+            )
+        )
+    else:
+        outlines = tuple(suite.outline(index) for index, suite in suites)
+        emit(Described(suites=outlines, torch=torch_facts(), device=device))
+
+
+def _name(source: Source) -> str:
+    match source:
+        case FileSource():
+            return Path(source.path).name
+        case BuiltinSource():
+            return source.name
+        case _:
+            return "the suite"
+
+
+def _lane_seed(seed_text: str) -> int:
+    """Parameters and inputs are the same for all variants of a cell and differ from launch to launch, so
+    that no result hangs on one draw."""
+    return random.Random(seed_text).getrandbits(31)
+
+
+def _binder(source: Source, case: Case, seed_text: str) -> Bind:
+    """How to build one case in this process; the bench file is imported when the lane is built."""
+
+    def build() -> Program:
+        suite = next(suite for suite in load(source) if suite.name == case.cell.suite)
+        return bind(suite.variants[case.variant], case, seed=_lane_seed(seed_text))
+
+    return build
+
+
+def _solo(request: Solo, emit: Emit) -> None:
+    pass_alone(
+        request.case.variant,
+        _binder(request.source, request.case, request.seed),
+        instrument=instrument_for(request.case.cell.device),
+        settings=request.settings,
+        emit=emit,
+    )
+
+
+def _launch(request: Launch, emit: Emit) -> None:
+    emit(Entered(stage=Stage.IMPORT))
+    cell = request.cases[0].cell
+    try:
+        suite = next(suite for suite in load(request.source) if suite.name == cell.suite)
+    except BaseException as error:
+        emit(LaneFailed(variant=None, failure=from_exception(error, Stage.IMPORT)))
+        return
+    lanes = [
+        HostedLane(
+            case.variant,
+            partial(bind, suite.variants[case.variant], case, seed=_lane_seed(request.seed)),
+            instrument_for(cell.device),
+            request.settings,
+        )
+        for case in request.cases
+    ]
+    conduct(
+        lanes,
+        random=random.Random(request.seed),
+        settings=request.settings,
+        emit=emit,
+        now=time.perf_counter,
+    )
+
+
+def _lane_alone(request: LaneAlone, emit: Emit, turns: socket.socket) -> None:
+    """Wait for a command, obey, answer; between commands the process sleeps in a read."""
+    case = request.case
+    lane = HostedLane(
+        case.variant,
+        _binder(request.source, case, request.seed),
+        instrument_for(case.cell.device),
+        request.settings,
+    )
+    number = 0
+    while (order := turns.recv(1)) and order[0] != Command.LEAVE:
+        answer = Command.DONE
+        try:
+            match Command(order[0]):
+                case Command.BUILD:
+                    emit(Entered(stage=Stage.BUILD, variant=lane.variant))
+                    emit(lane.build())
+                case Command.WARM_UP:
+                    emit(Entered(stage=Stage.WARMUP, variant=lane.variant))
+                    emit(lane.warm_up())
+                case Command.BLOCK:
+                    emit(Entered(stage=Stage.ROUNDS, variant=lane.variant, round=number))
+                    done, changes = lane.block(number)
+                    number += 1
+                    emit(done)
+                    for change in changes:
+                        emit(change)
+        except LaneStopped as stopped:
+            emit(LaneFailed(variant=case.variant, failure=stopped.failure))
+            answer = Command.FAILED
+        turns.send(bytes([answer]))

@@ -1,0 +1,79 @@
+"""Torch instruments: the CPU's clock, the synchronised clock of an accelerator, and torch's global flags.
+
+Timing model
+------------
+CPU: `time.perf_counter_ns`, about 50 ns a reading. Operators return when their work is done.
+Accelerator: the device is synchronised before each reading, so a phase includes the wait for its own kernels
+and none of another's. Launch latency is inside. (Device events, which exclude it, are another clock.)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import torch
+
+
+class TorchInstrument:
+    """The CPU's clock with torch's global flags."""
+
+    mark = staticmethod(time.perf_counter_ns)
+
+    def nanoseconds(self, marks: Sequence[int]) -> Sequence[int]:
+        return marks
+
+    def flags(self) -> Mapping[str, str]:
+        return torch_flags()
+
+    def restore(self, flags: Mapping[str, str]) -> None:
+        current = torch_flags()
+        for name, value in flags.items():
+            if current[name] != value:
+                _SETTERS[name](value)
+
+
+class SynchronisedInstrument(TorchInstrument):
+    """A clock that waits for the accelerator before it is read."""
+
+    def __init__(self) -> None:
+        self._synchronise = torch.cuda.synchronize
+
+    def mark(self) -> int:
+        self._synchronise()
+        return time.perf_counter_ns()
+
+
+def instrument_for(device: str) -> TorchInstrument:
+    """The instrument that measures this device."""
+    return TorchInstrument() if device == "cpu" else SynchronisedInstrument()
+
+
+def torch_flags() -> dict[str, str]:
+    """Global settings that change what later operators do, about 2 µs to read."""
+    return {
+        "grad_enabled": str(torch.is_grad_enabled()),
+        "default_dtype": str(torch.get_default_dtype()),
+        "num_threads": str(torch.get_num_threads()),
+        "float32_matmul_precision": torch.get_float32_matmul_precision(),
+        "deterministic_algorithms": str(torch.are_deterministic_algorithms_enabled()),
+        "cudnn_benchmark": str(torch.backends.cudnn.benchmark),
+        "autocast_cpu": str(torch.is_autocast_enabled("cpu")),
+        "autocast_cuda": str(torch.is_autocast_enabled("cuda")),
+    }
+
+
+def _set_cudnn_benchmark(value: str) -> None:
+    torch.backends.cudnn.benchmark = value == "True"
+
+
+_SETTERS: dict[str, Callable[[str], object]] = {
+    "grad_enabled": lambda value: torch.set_grad_enabled(value == "True"),
+    "default_dtype": lambda value: torch.set_default_dtype(getattr(torch, value.removeprefix("torch."))),
+    "num_threads": lambda value: torch.set_num_threads(int(value)),
+    "float32_matmul_precision": torch.set_float32_matmul_precision,
+    "deterministic_algorithms": lambda value: torch.use_deterministic_algorithms(value == "True"),
+    "cudnn_benchmark": _set_cudnn_benchmark,
+    "autocast_cpu": lambda value: torch.set_autocast_enabled("cpu", value == "True"),
+    "autocast_cuda": lambda value: torch.set_autocast_enabled("cuda", value == "True"),
+}

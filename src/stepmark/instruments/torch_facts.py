@@ -1,0 +1,34 @@
+"""Facts of torch: version, build, threads and flags, read inside a worker."""
+
+from __future__ import annotations
+
+import torch
+
+from stepmark.errors import UsageError
+from stepmark.instruments.torch_clock import torch_flags
+from stepmark.records.environment import TorchFacts
+
+
+def torch_facts() -> TorchFacts:
+    """What of torch can change a number."""
+    return TorchFacts(
+        version=str(torch.__version__),
+        build=torch.__config__.show().strip(),
+        threads=torch.get_num_threads(),
+        interop_threads=torch.get_num_interop_threads(),
+        flags=tuple(torch_flags().items()),
+        devices=tuple(
+            torch.cuda.get_device_name(index)
+            for index in range(torch.cuda.device_count() if torch.cuda.is_available() else 0)
+        ),
+    )
+
+
+def resolve_device(choice: str) -> str:
+    """`auto` is the accelerator where there is one."""
+    available = torch.cuda.is_available()
+    if choice == "auto":
+        return "cuda" if available else "cpu"
+    if choice.startswith("cuda") and not available:
+        raise UsageError("torch sees no CUDA device here", remedy="use --device cpu, or auto")
+    return choice

@@ -1,0 +1,51 @@
+"""Inputs made: tensors from their descriptions, with the same values for every variant of a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from stepmark.authoring.inputs import Input
+
+
+def make_inputs(
+    described: Any, *, device: torch.device, dtype: torch.dtype, seed: int
+) -> tuple[torch.Tensor | Any, ...]:
+    """Tensors on the device; made on the CPU so that every device sees the same values."""
+    generator = torch.Generator().manual_seed(seed)
+    each = described if isinstance(described, Sequence) else (described,)
+    return tuple(_make(one, device, dtype, generator) for one in each)
+
+
+def _make(one: Any, device: torch.device, dtype: torch.dtype, generator: torch.Generator) -> Any:
+    if isinstance(one, torch.Tensor):
+        return one.detach().to(device).requires_grad_(one.requires_grad)
+    if not isinstance(one, Input):
+        return one
+    chosen = torch_dtype(one.dtype) if one.dtype else dtype
+    tensor = _values(one, generator).to(device=device, dtype=chosen)
+    return tensor.requires_grad_(one.requires_grad)
+
+
+def _values(one: Input, generator: torch.Generator) -> torch.Tensor:
+    match one.fill:
+        case "normal":
+            return torch.randn(one.shape, generator=generator, dtype=torch.float32)
+        case "uniform":
+            return torch.rand(one.shape, generator=generator, dtype=torch.float32)
+        case "integers":
+            return torch.randint(one.low, one.high, one.shape, generator=generator)
+        case "zeros":
+            return torch.zeros(one.shape)
+        case "ones":
+            return torch.ones(one.shape)
+
+
+def torch_dtype(name: str) -> torch.dtype:
+    """`float32` as torch.float32."""
+    dtype = getattr(torch, name, None)
+    if not isinstance(dtype, torch.dtype):
+        raise ValueError(f"torch has no dtype '{name}'")  # noqa: TRY004 - the user named it wrongly
+    return dtype

@@ -1,0 +1,77 @@
+"""The library's front door: measure a suite from a program."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import cloudpickle
+
+from stepmark.authoring.suite import Suite
+from stepmark.engines.local import LocalEngine
+from stepmark.measure.expand import Selection
+from stepmark.pipeline import Order, Watcher, measure
+from stepmark.presets import make_settings
+from stepmark.records.case import Mode
+from stepmark.records.settings import Isolation, Policy
+from stepmark.records.source import PickledSource
+from stepmark.result import Result
+from stepmark.store.location import store_url
+from stepmark.store.store import Store
+from stepmark.units import parse_duration, parse_fraction
+
+
+def run(
+    suite: Suite,
+    *,
+    device: str = "cpu",
+    budget: str | float | None = None,
+    preset: str = "standard",
+    launches: int | None = None,
+    margin: str | float = 0.01,
+    confidence: float = 0.95,
+    seed: int = 0,
+    threads: int | None = 1,
+    dtypes: Sequence[str] = (),
+    modes: Sequence[str] = (),
+    axes: Mapping[str, Sequence[Any]] | None = None,
+    condition: str | None = None,
+    isolation: str = "shared",
+    timeout: str | float = 60.0,
+    store: str | None = None,
+    watcher: Watcher | None = None,
+) -> Result:
+    """Measure a suite in fresh processes and judge it.
+
+    The suite is sent to the workers by value, so it may be defined in a script or a notebook. Without a
+    `store` nothing is written to disk; `result.save` does that.
+    """
+    settings = make_settings(
+        preset,
+        threads=threads,
+        launches=launches,
+        budget=None if budget is None else parse_duration(budget),
+        seed=seed,
+        isolation=Isolation(isolation),
+        timeout=parse_duration(timeout),
+    )
+    order = Order(
+        sources=(PickledSource(payload=cloudpickle.dumps(suite), path=tuple(sys.path)),),
+        settings=settings,
+        policy=Policy(margin=parse_fraction(margin), confidence=confidence),
+        selection=Selection(
+            axes={name: ",".join(map(str, values)) for name, values in (axes or {}).items()},
+            condition=condition,
+            dtypes=tuple(dtypes),
+            modes=tuple(Mode(mode) for mode in modes),
+        ),
+        device=device,
+        command=tuple(sys.argv),
+    )
+    engine = LocalEngine(order.settings)
+    try:
+        with Store.open(store_url(store) if store else "sqlite://") as opened:
+            return Result(measure(order, engine=engine, store=opened, watcher=watcher))
+    finally:
+        engine.close()

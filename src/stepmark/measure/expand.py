@@ -1,0 +1,122 @@
+"""From outlines to cases: every variant at every point of the axes, in every dtype and mode."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+from msgspec.structs import replace
+
+from stepmark.errors import UsageError
+from stepmark.measure.filter import Filter
+from stepmark.records.case import AxisValue, Case, Cell, Mode
+from stepmark.records.outline import Axis, SuiteOutline
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """What the user asked for beyond what the suites say."""
+
+    axes: Mapping[str, str] = field(default_factory=dict)
+    """Axis name to values as typed: `512,1024`."""
+    condition: str | None = None
+    """A filter."""
+    dtypes: tuple[str, ...] = ()
+    modes: tuple[Mode, ...] = ()
+
+
+def select(outlines: Sequence[SuiteOutline], selection: Selection) -> tuple[SuiteOutline, ...]:
+    """The outlines with the user's axes, dtypes and modes put in."""
+    _refuse_unknown(outlines, selection.axes)
+    return tuple(
+        replace(
+            outline,
+            axes=tuple(_override(axis, selection.axes.get(axis.name)) for axis in outline.axes),
+            dtypes=selection.dtypes or outline.dtypes,
+            modes=selection.modes if selection.modes and outline.modes != (Mode.OPS,) else outline.modes,
+        )
+        for outline in outlines
+    )
+
+
+def expand(outlines: Sequence[SuiteOutline], *, condition: str | None, device: str) -> tuple[Case, ...]:
+    """All cases in order: suite, mode, dtype, point, variant."""
+    cases = [case for outline in outlines for case in _cases(outline, device)]
+    if condition is None:
+        return tuple(cases)
+    axes = {axis.name for outline in outlines for axis in outline.axes}
+    condition_holds = Filter(condition, axes).admits
+    baselines = {outline.name: outline.baseline for outline in outlines}
+    admitted = {case for case in cases if condition_holds(case)}
+    # A cell keeps its baseline even where the filter names other variants: without it there is no verdict.
+    cells = {case.cell for case in admitted}
+    chosen = tuple(
+        case
+        for case in cases
+        if case in admitted or (case.cell in cells and case.variant == baselines[case.cell.suite])
+    )
+    if not chosen:
+        raise UsageError(
+            f"filter '{condition}' leaves nothing to measure", remedy="stepmark list --cases shows all cases"
+        )
+    return chosen
+
+
+def _cases(outline: SuiteOutline, device: str) -> list[Case]:
+    names = [axis.name for axis in outline.axes]
+    return [
+        Case(
+            variant=variant.name,
+            cell=Cell(
+                suite=outline.name,
+                axes=tuple(zip(names, values, strict=True)),
+                device=device,
+                dtype=dtype,
+                mode=mode,
+            ),
+        )
+        for mode in outline.modes
+        for dtype in outline.dtypes
+        for values in product(*(axis.values for axis in outline.axes))
+        for variant in outline.variants
+    ]
+
+
+def _refuse_unknown(outlines: Sequence[SuiteOutline], axes: Mapping[str, str]) -> None:
+    known = sorted({axis.name for outline in outlines for axis in outline.axes})
+    for name in axes:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            raise UsageError(
+                f"there is no axis '{name}'",
+                remedy=f"did you mean {near[0]}?" if near else f"the axes are: {', '.join(known) or 'none'}",
+            )
+
+
+def _override(axis: Axis, typed: str | None) -> Axis:
+    if typed is None:
+        return axis
+    values = tuple(_value(axis, text.strip()) for text in typed.split(",") if text.strip())
+    if not values:
+        raise UsageError(f"axis '{axis.name}' was given no values", remedy=f"write --set {axis.name}=1,2")
+    return replace(axis, values=tuple(dict.fromkeys(values)))
+
+
+def _value(axis: Axis, text: str) -> AxisValue:
+    """Text as a value of the axis's own type."""
+    kinds = {type(value) for value in axis.values}
+    try:
+        if kinds == {bool}:
+            return {"true": True, "false": False}[text.lower()]
+        if kinds == {int}:
+            return int(text)
+        if kinds <= {int, float}:
+            return float(text)
+    except (KeyError, ValueError):
+        like = ", ".join(str(value) for value in axis.values[:3])
+        raise UsageError(
+            f"'{text}' is not a value for axis '{axis.name}'", remedy=f"its values are like: {like}"
+        ) from None
+    return text

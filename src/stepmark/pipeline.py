@@ -1,0 +1,171 @@
+"""The pipeline: from an order to a judgement, one call per stage, in order."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from stepmark.analysis.judge import judge
+from stepmark.audit import audit
+from stepmark.errors import Interrupted, UsageError
+from stepmark.instruments.host_facts import environment, load_facts
+from stepmark.measure.engine import CutOff, Engine
+from stepmark.measure.expand import Selection, expand, select
+from stepmark.measure.protocol import Described
+from stepmark.measure.schedule import Schedule
+from stepmark.records.environment import Environment
+from stepmark.records.run import Judgement, Recording, Run, RunStatus
+from stepmark.records.settings import Policy, Settings
+from stepmark.records.source import FileSource, Source
+from stepmark.records.trial import Trial
+from stepmark.store.run_id import new_run_id
+from stepmark.store.store import Store
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """What is to be measured, and how."""
+
+    sources: tuple[Source, ...]
+    settings: Settings
+    policy: Policy = field(default_factory=Policy)
+    selection: Selection = field(default_factory=Selection)
+    device: str = "cpu"
+    command: tuple[str, ...] = ()
+
+
+class Watcher(Protocol):
+    """Someone who follows a run while it goes on."""
+
+    def begins(self, run: Run, resumed: int) -> None:
+        """Measuring starts, with this many trials already there."""
+
+    def advances(self, trial: Trial, done: int, total: int) -> None:
+        """A trial is in the store."""
+
+
+class Unwatched:
+    """Nobody follows."""
+
+    def begins(self, run: Run, resumed: int) -> None: ...
+
+    def advances(self, trial: Trial, done: int, total: int) -> None: ...
+
+
+def measure(order: Order, *, engine: Engine, store: Store, watcher: Watcher | None = None) -> Recording:
+    """Describe, expand, begin, and run to the end; everything measured is in the store when it returns."""
+    described = engine.describe(order.sources, order.device)
+    run = _new_run(order, described)
+    store.begin(run)
+    return _carry_out(run, (), engine=engine, store=store, watcher=watcher or Unwatched())
+
+
+def resume(run_id: str, *, engine: Engine, store: Store, watcher: Watcher | None = None) -> Recording:
+    """Measure what a stored run is missing; refuses where the new trials would not belong to the old."""
+    recording = store.load(run_id)
+    run = recording.run
+    described = engine.describe(run.sources, run.cases[0].cell.device)
+    now = _environment(run.sources, described, run.environment.command)
+    _refuse_change(run, described, now)
+    store.reopen(run.id)
+    return _carry_out(run, recording.trials, engine=engine, store=store, watcher=watcher or Unwatched())
+
+
+def judged(recording: Recording, policy: Policy | None = None) -> Judgement:
+    """Estimates, verdicts and findings, computed from stored values alone."""
+    return replace(judge(recording, policy), findings=audit(recording))
+
+
+def _new_run(order: Order, described: Described) -> Run:
+    outlines = select(described.suites, order.selection)
+    cases = expand(outlines, condition=order.selection.condition, device=described.device)
+    started = time.time()
+    return Run(
+        id=new_run_id(started, Random()),
+        started=started,
+        sources=order.sources,
+        suites=outlines,
+        cases=cases,
+        settings=order.settings,
+        policy=order.policy,
+        environment=_environment(order.sources, described, order.command),
+        load_start=load_facts(),
+    )
+
+
+def _environment(sources: Sequence[Source], described: Described, command: Sequence[str]) -> Environment:
+    file = next((source for source in sources if isinstance(source, FileSource)), None)
+    return environment(described.torch, command=command, bench=Path(file.path) if file else None)
+
+
+def _refuse_change(run: Run, described: Described, now: Environment) -> None:
+    """Launches are replications only if nothing but chance differs between them."""
+    then = run.environment
+    pairs = {
+        "the machine": (then.host.hostname, now.host.hostname),
+        "the processor": (then.host.cpu_model, now.host.cpu_model),
+        "Python": (then.host.python, now.host.python),
+        "torch": (then.torch.version, now.torch.version),
+        "stepmark": (then.stepmark, now.stepmark),
+        "the number of threads": (then.torch.threads, now.torch.threads),
+        "the bench file's variants": (
+            [(suite.name, suite.variants) for suite in run.suites],
+            [(suite.name, suite.variants) for suite in described.suites],
+        ),
+    }
+    changed = [name for name, (old, new) in pairs.items() if old != new]
+    if changed:
+        raise UsageError(
+            f"run {run.id} cannot be resumed: {', '.join(changed)} changed since",
+            remedy="start a new run; the old one stays in the store",
+        )
+
+
+def _carry_out(
+    run: Run, past: Sequence[Trial], *, engine: Engine, store: Store, watcher: Watcher
+) -> Recording:
+    schedule = Schedule(run, past)
+    watcher.begins(run, len(past))
+    begin = time.monotonic()
+    try:
+        while (assignment := schedule.next(time.monotonic() - begin)) is not None:
+            trial = engine.perform(assignment)
+            with _undisturbed():
+                store.append(run.id, trial)
+            schedule.note(trial)
+            watcher.advances(trial, *schedule.progress)
+    except KeyboardInterrupt as stop:
+        with _undisturbed():
+            engine.close()
+            if isinstance(stop, CutOff):
+                store.append(run.id, stop.trial)
+            _finish(run, store, RunStatus.INTERRUPTED)
+        raise Interrupted(
+            f"stopped; what was measured is in run {run.id}",
+            remedy=f"stepmark run --resume {run.id} goes on, stepmark show {run.id} shows it",
+        ) from None
+    _finish(run, store, RunStatus.COMPLETE)
+    return store.load(run.id)
+
+
+def _finish(run: Run, store: Store, status: RunStatus) -> None:
+    store.finish(run.id, status=status, finished=time.time(), load_end=load_facts())
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Hold back Ctrl-C until a write is done: a trial is stored whole or not yet measured."""
+    held = {signal.SIGINT, signal.SIGTERM}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, held)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,0 +1,28 @@
+"""Presets: how long to measure, by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stepmark.errors import UsageError
+from stepmark.records.settings import Settings
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "quick": {"launches": 5, "round_seconds": 0.1, "min_rounds": 3, "warmup_seconds": 0.05},
+    "standard": {},
+    "full": {"launches": 30},
+}
+
+_LAUNCHES_OF_A_BUDGET = 200
+"""Where a budget alone is given, it decides; this many launches are more than any question needs."""
+
+
+def make_settings(preset: str, *, threads: int | None = 1, **chosen: Any) -> Settings:
+    """The preset's settings with the user's own put over them; None leaves the preset's, but for threads,
+    where None leaves torch's choice."""
+    if preset not in PRESETS:
+        raise UsageError(f"there is no preset '{preset}'", remedy=f"the presets are: {', '.join(PRESETS)}")
+    given = {name: value for name, value in chosen.items() if value is not None}
+    if "budget" in given and "launches" not in given:
+        given["launches"] = _LAUNCHES_OF_A_BUDGET
+    return Settings(threads=threads, **{**PRESETS[preset], **given})
