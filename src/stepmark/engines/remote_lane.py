@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import select
+from collections.abc import Sequence
 
 from stepmark.engines.process import Tick, WorkerProcess
 from stepmark.measure.failures import LaneStopped
@@ -21,17 +22,14 @@ class RemoteLane:
     def variant(self) -> str:
         return self._variant
 
-    def build(self) -> Built:
-        return next(event for event in self._turn(Command.BUILD) if isinstance(event, Built))
+    def build(self) -> Sequence[Event]:
+        return self._turn(Command.BUILD)
 
-    def warm_up(self) -> Warmed:
-        return next(event for event in self._turn(Command.WARM_UP) if isinstance(event, Warmed))
+    def warm_up(self) -> Sequence[Event]:
+        return self._turn(Command.WARM_UP)
 
-    def block(self, number: int) -> tuple[BlockDone, tuple[FlagsChanged, ...]]:
-        events = self._turn(Command.BLOCK)
-        done = next(event for event in events if isinstance(event, BlockDone))
-        assert done.round == number
-        return done, tuple(event for event in events if isinstance(event, FlagsChanged))
+    def block(self, number: int) -> Sequence[Event]:  # noqa: ARG002 - the process counts its own rounds
+        return self._turn(Command.BLOCK)
 
     def leave(self) -> None:
         """Send the process home and wait for it."""
@@ -39,7 +37,7 @@ class RemoteLane:
             self._send(Command.LEAVE)
             self._worker.join(self._tick)
 
-    def _turn(self, command: Command) -> list[Event]:
+    def _turn(self, command: Command) -> Sequence[Event]:
         self._worker.read()
         self._worker.touch()
         self._send(command)
@@ -48,7 +46,7 @@ class RemoteLane:
         for event in events:
             if isinstance(event, LaneFailed):
                 raise LaneStopped(event.failure)
-        return events
+        return [event for event in events if isinstance(event, Built | Warmed | BlockDone | FlagsChanged)]
 
     def _send(self, command: Command) -> None:
         assert self._worker.turns is not None

@@ -185,17 +185,18 @@ def _lane_alone(request: LaneAlone, emit: Emit, turns: socket.socket) -> None:
             match Command(order[0]):
                 case Command.BUILD:
                     emit(Entered(stage=Stage.BUILD, variant=lane.variant))
-                    emit(lane.build())
+                    events = lane.build()
                 case Command.WARM_UP:
                     emit(Entered(stage=Stage.WARMUP, variant=lane.variant))
-                    emit(lane.warm_up())
+                    events = lane.warm_up()
                 case Command.BLOCK:
                     emit(Entered(stage=Stage.ROUNDS, variant=lane.variant, round=number))
-                    done, changes = lane.block(number)
+                    events = lane.block(number)
                     number += 1
-                    emit(done)
-                    for change in changes:
-                        emit(change)
+                case other:
+                    raise AssertionError(f"{other!r} is no order")
+            for event in events:
+                emit(event)
         except LaneStopped as stopped:
             emit(LaneFailed(variant=case.variant, failure=stopped.failure))
             answer = Command.FAILED

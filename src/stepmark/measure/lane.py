@@ -11,7 +11,7 @@ from stepmark.measure.block_size import block_size
 from stepmark.measure.failures import LaneStopped, from_exception
 from stepmark.measure.instrument import Instrument
 from stepmark.measure.program import Program
-from stepmark.measure.protocol import BlockDone, Built, FlagsChanged, Warmed
+from stepmark.measure.protocol import BlockDone, Built, Event, FlagsChanged, Warmed
 from stepmark.measure.sampler import clock_cost, run_block
 from stepmark.measure.steady import LEAST, WINDOW, is_steady
 from stepmark.records.outcome import Stage
@@ -26,16 +26,17 @@ FIRST = 3
 
 
 class Lane(Protocol):
-    """What a launch needs of a lane. Each verb raises LaneStopped when the lane cannot go on."""
+    """What a launch needs of a lane. Each verb returns what is to be reported, and raises LaneStopped when
+    the lane cannot go on."""
 
     @property
     def variant(self) -> str: ...
 
-    def build(self) -> Built: ...
+    def build(self) -> Sequence[Event]: ...
 
-    def warm_up(self) -> Warmed: ...
+    def warm_up(self) -> Sequence[Event]: ...
 
-    def block(self, number: int) -> tuple[BlockDone, tuple[FlagsChanged, ...]]: ...
+    def block(self, number: int) -> Sequence[Event]: ...
 
 
 class HostedLane:
@@ -62,22 +63,44 @@ class HostedLane:
     def variant(self) -> str:
         return self._variant
 
-    def build(self) -> Built:
+    def build(self) -> Sequence[Event]:
         """Parameters, inputs, optimizer: nothing is run yet."""
+        return self._guarded(Stage.BUILD, None, self._build)
+
+    def warm_up(self) -> Sequence[Event]:
+        """Run until the blocks show no warming trend, and fix the block size from what was seen."""
+        return self._guarded(Stage.WARMUP, None, self._warm_up)
+
+    def block(self, number: int) -> Sequence[Event]:
+        """One block, after one unclocked iteration where blocks have several: the neighbours' blocks have
+        pushed this lane's data out of the caches, and in training it would still be there."""
+        return self._guarded(Stage.ROUNDS, number, lambda: self._block(number))
+
+    def _guarded(self, stage: Stage, number: int | None, act: Callable[[], Event]) -> Sequence[Event]:
+        """Whatever the user's code does here ends with the lane: exceptions stop it, global flags it changed
+        are reported and put back before a neighbour's turn."""
+        before = self._instrument.flags()
         try:
-            self._program = self._bind()
+            event = act()
         except BaseException as error:
-            raise LaneStopped(from_exception(error, Stage.BUILD)) from error
+            self._instrument.restore(before)
+            raise LaneStopped(from_exception(error, stage)) from error
+        return (event, *self._flag_changes(before, number))
+
+    def _build(self) -> Built:
+        self._program = self._bind()
         cost = clock_cost(self._program, self._instrument)
         return Built(variant=self._variant, layout=self._program.layout, clock_seconds=cost)
 
-    def warm_up(self) -> Warmed:
-        """Run until the blocks show no warming trend, and fix the block size from what was seen."""
-        try:
-            warmup = self._until_steady()
-        except BaseException as error:
-            raise LaneStopped(from_exception(error, Stage.WARMUP)) from error
+    def _warm_up(self) -> Warmed:
+        warmup = self._until_steady()
         return Warmed(variant=self._variant, warmup=warmup, iterations=self._iterations)
+
+    def _block(self, number: int) -> BlockDone:
+        if max(self._iterations) > 1:
+            self._program.iterate()
+        totals = run_block(self._program, self._iterations, self._instrument)
+        return BlockDone(variant=self._variant, round=number, nanoseconds=totals)
 
     def _until_steady(self) -> Warmup:
         begin = self._now()
@@ -114,20 +137,7 @@ class HostedLane:
         whole = layout.phases.index(layout.whole) if layout.whole else None
         self._iterations = block_size(seconds, whole=whole, block_seconds=self._settings.block_seconds)
 
-    def block(self, number: int) -> tuple[BlockDone, tuple[FlagsChanged, ...]]:
-        """One block, after one unclocked iteration where blocks have several: the neighbours' blocks have
-        pushed this lane's data out of the caches, and in training it would still be there."""
-        before = dict(self._instrument.flags())
-        try:
-            if max(self._iterations) > 1:
-                self._program.iterate()
-            totals = run_block(self._program, self._iterations, self._instrument)
-        except BaseException as error:
-            raise LaneStopped(from_exception(error, Stage.ROUNDS)) from error
-        done = BlockDone(variant=self._variant, round=number, nanoseconds=totals)
-        return done, self._flag_changes(before, number)
-
-    def _flag_changes(self, before: Mapping[str, str], number: int) -> tuple[FlagsChanged, ...]:
+    def _flag_changes(self, before: Mapping[str, str], number: int | None) -> tuple[FlagsChanged, ...]:
         after = self._instrument.flags()
         if after == before:
             return ()

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import Any
 
 from msgspec.structs import replace
 
 from stepmark.measure.failures import LaneStopped
 from stepmark.measure.lane import Lane
 from stepmark.measure.protocol import Entered, Event, LaneFailed, RoundBegan
-from stepmark.records.outcome import Failure, Stage
+from stepmark.records.outcome import Stage
 from stepmark.records.settings import Settings
 
 Emit = Callable[[Event], object]
+Act = Callable[[Lane], Sequence[Event]]
 
 
 def conduct(
@@ -27,8 +27,8 @@ def conduct(
 ) -> None:
     """Run the whole launch; a lane that stops leaves, the others go on."""
     conductor = _Conductor(random, emit)
-    alive = conductor.everyone(list(lanes), Stage.BUILD, lambda lane: emit(lane.build()))
-    alive = conductor.everyone(alive, Stage.WARMUP, lambda lane: emit(lane.warm_up()))
+    alive = conductor.everyone(list(lanes), Stage.BUILD, lambda lane: lane.build())
+    alive = conductor.everyone(alive, Stage.WARMUP, lambda lane: lane.warm_up())
     begin = now()
     number = 0
     while alive and _goes_on(number, now() - begin, len(alive), settings):
@@ -47,7 +47,7 @@ class _Conductor:
         self._random = random
         self._emit = emit
 
-    def everyone(self, lanes: list[Lane], stage: Stage, act: Callable[[Lane], Any]) -> list[Lane]:
+    def everyone(self, lanes: list[Lane], stage: Stage, act: Act) -> list[Lane]:
         """Do one thing with every lane in random order; return those that survived, in that order."""
         order = self._random.sample(lanes, len(lanes))
         return [lane for lane in order if self._survives(lane, stage, None, act)]
@@ -55,26 +55,16 @@ class _Conductor:
     def round(self, lanes: list[Lane], number: int) -> list[Lane]:
         order = self._random.sample(lanes, len(lanes))
         self._emit(RoundBegan(number=number, order=tuple(lane.variant for lane in order)))
-        return [lane for lane in order if self._survives(lane, Stage.ROUNDS, number, self._block(number))]
+        block: Act = lambda lane: lane.block(number)  # noqa: E731 - the verb with its argument
+        return [lane for lane in order if self._survives(lane, Stage.ROUNDS, number, block)]
 
-    def _block(self, number: int) -> Callable[[Lane], None]:
-        def act(lane: Lane) -> None:
-            done, changes = lane.block(number)
-            self._emit(done)
-            for change in changes:
-                self._emit(change)
-
-        return act
-
-    def _survives(self, lane: Lane, stage: Stage, number: int | None, act: Callable[[Lane], Any]) -> bool:
+    def _survives(self, lane: Lane, stage: Stage, number: int | None, act: Act) -> bool:
         self._emit(Entered(stage=stage, variant=lane.variant, round=number))
         try:
-            act(lane)
+            events = act(lane)
         except LaneStopped as stopped:
-            self._emit(LaneFailed(variant=lane.variant, failure=_placed(stopped.failure, number)))
+            self._emit(LaneFailed(variant=lane.variant, failure=replace(stopped.failure, round=number)))
             return False
+        for event in events:
+            self._emit(event)
         return True
-
-
-def _placed(failure: Failure, number: int | None) -> Failure:
-    return replace(failure, round=number)

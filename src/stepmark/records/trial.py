@@ -54,12 +54,13 @@ class Warmup(Record, frozen=True):
 
 
 class FlagChange(Record, frozen=True):
-    """A global setting that was different after a lane's block."""
+    """A global setting that a lane changed; it was put back before the next lane's turn."""
 
     name: str
     before: str
     after: str
-    round: int
+    round: int | None = None
+    """None while it was built or warmed up."""
 
 
 class LaneTrial(Record, frozen=True):

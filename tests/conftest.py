@@ -1,0 +1,42 @@
+"""What tests of several rooms share: quick settings, the bench files, an engine of real processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from stepmark.engines.local import LocalEngine
+from stepmark.records.settings import Settings
+
+BENCHES = Path(__file__).parent / "benches"
+
+
+@pytest.fixture(scope="session")
+def benches() -> Path:
+    """The folder of bench files written for the tests."""
+    return BENCHES
+
+
+@pytest.fixture(scope="session")
+def quick() -> Settings:
+    """The least measuring that still is the whole protocol."""
+    return Settings(
+        launches=2,
+        round_seconds=0.01,
+        min_rounds=4,
+        max_rounds=8,
+        block_seconds=0.001,
+        warmup_seconds=0.005,
+        warmup_cap=0.5,
+        timeout=4.0,
+    )
+
+
+@pytest.fixture(scope="session")
+def engine(quick: Settings) -> Iterator[LocalEngine]:
+    """One fork server for all tests that need real workers."""
+    local = LocalEngine(quick)
+    yield local
+    local.close()

@@ -1,0 +1,318 @@
+"""The local engine with real processes: solo passes, launches, failures alone and in company."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from stepmark.engines.local import LocalEngine
+from stepmark.errors import BenchFileError
+from stepmark.measure.assignment import LaunchAssignment, SoloAssignment
+from stepmark.records.case import Case, Cell, Mode
+from stepmark.records.outcome import Cause, Outcome, Stage
+from stepmark.records.sample import unpack
+from stepmark.records.settings import Isolation, Settings
+from stepmark.records.source import FileSource
+from stepmark.records.trial import LaneTrial, LaunchTrial, SoloTrial
+
+pytestmark = pytest.mark.process
+
+
+def solo(engine: LocalEngine, settings: Settings, bench: Path, suite: str, variant: str) -> SoloTrial:
+    cell = Cell(suite=suite, mode=Mode.FORWARD)
+    trial = engine.perform(
+        SoloAssignment(
+            case=Case(variant=variant, cell=cell), source=FileSource(path=str(bench)), settings=settings
+        )
+    )
+    assert isinstance(trial, SoloTrial)
+    return trial
+
+
+def launch(
+    engine: LocalEngine, settings: Settings, bench: Path, cell: Cell, *variants: str, number: int = 0
+) -> LaunchTrial:
+    trial = engine.perform(
+        LaunchAssignment(
+            cell=cell,
+            number=number,
+            cases=tuple(Case(variant=variant, cell=cell) for variant in variants),
+            source=FileSource(path=str(bench)),
+            settings=settings,
+        )
+    )
+    assert isinstance(trial, LaunchTrial)
+    return trial
+
+
+def lane_of(trial: LaunchTrial, variant: str) -> LaneTrial:
+    return next(lane for lane in trial.lanes if lane.variant == variant)
+
+
+PLAIN = Cell(suite="plain", axes=(("features", 16),))
+
+
+def test_describe_reads_the_outline_in_a_worker(engine: LocalEngine, benches: Path) -> None:
+    described = engine.describe([FileSource(path=str(benches / "bench_plain.py"))], "cpu")
+    (outline,) = described.suites
+    assert outline.name == "plain"
+    assert outline.baseline == "dense"
+    assert outline.modes == (Mode.TRAIN, Mode.FORWARD)
+    assert described.torch.threads == 1
+    assert described.device == "cpu"
+
+
+def test_a_bench_file_that_fails_to_import_shows_its_own_traceback(
+    engine: LocalEngine, tmp_path: Path
+) -> None:
+    bench = tmp_path / "bench_broken.py"
+    bench.write_text("import stepmark\n\ndef helper():\n    return missing\n\nhelper()\n")
+    with pytest.raises(BenchFileError) as caught:
+        engine.describe([FileSource(path=str(bench))], "cpu")
+    assert "bench_broken.py failed to import: NameError" in caught.value.problem
+    assert "return missing" in caught.value.detail
+    assert "engines/worker.py" not in caught.value.detail
+
+
+def test_a_bench_file_that_ends_the_process_is_named(engine: LocalEngine, tmp_path: Path) -> None:
+    bench = tmp_path / "bench_gone.py"
+    bench.write_text("import os\nprint('last words', flush=True)\nos._exit(9)\n")
+    with pytest.raises(BenchFileError) as caught:
+        engine.describe([FileSource(path=str(bench))], "cpu")
+    assert "bench_gone.py" in caught.value.problem
+    assert "exit code 9" in caught.value.problem
+    assert "last words" in caught.value.detail
+
+
+def test_a_solo_pass_brings_evidence(engine: LocalEngine, quick: Settings, benches: Path) -> None:
+    trial = engine.perform(
+        SoloAssignment(
+            case=Case(variant="dense", cell=PLAIN),
+            source=FileSource(path=str(benches / "bench_plain.py")),
+            settings=quick,
+        )
+    )
+    assert isinstance(trial, SoloTrial)
+    assert trial.outcome is Outcome.MEASURED
+    assert trial.evidence is not None
+    assert trial.evidence.parameters == 16 * 16 + 16
+    assert trial.evidence.layout.phases == ("step", "forward", "loss", "backward", "optimizer")
+    assert trial.process is not None
+    assert trial.process.threads == 1
+    assert [sample.num_blocks for sample in trial.samples] == [quick.solo_steps] * 5
+
+
+@pytest.mark.parametrize(
+    ("variant", "outcome", "cause", "stage", "message"),
+    [
+        ("raises_building", Outcome.CRASHED, Cause.EXCEPTION, Stage.BUILD, "RuntimeError: no such layer"),
+        ("raises_running", Outcome.CRASHED, Cause.EXCEPTION, Stage.STEP, "ZeroDivisionError"),
+        ("exits", Outcome.CRASHED, Cause.EXIT, Stage.STEP, "exit code 7"),
+        ("exits_fine", Outcome.CRASHED, Cause.EXIT, Stage.STEP, "exit code 0"),
+        ("leaves", Outcome.CRASHED, Cause.EXIT, Stage.STEP, "SystemExit: enough"),
+        ("segfaults", Outcome.CRASHED, Cause.SIGNAL, Stage.STEP, "SIGSEGV"),
+        ("python_memory", Outcome.OUT_OF_MEMORY, Cause.MEMORY, Stage.STEP, "MemoryError"),
+        ("torch_memory", Outcome.OUT_OF_MEMORY, Cause.MEMORY, Stage.STEP, "allocate memory"),
+        ("unsupported", Outcome.UNSUPPORTED, Cause.DECLARED, Stage.BUILD, "only for wide layers"),
+        ("returns_nothing", Outcome.CRASHED, Cause.EXCEPTION, Stage.BUILD, "returned nothing"),
+    ],
+)
+def test_failures_alone(
+    engine: LocalEngine,
+    quick: Settings,
+    benches: Path,
+    variant: str,
+    outcome: Outcome,
+    cause: Cause,
+    stage: Stage,
+    message: str,
+) -> None:
+    trial = solo(engine, quick, benches / "bench_failing.py", "failing", variant)
+    assert trial.failure is not None
+    assert (trial.failure.outcome, trial.failure.cause, trial.failure.stage) == (outcome, cause, stage)
+    assert message in trial.failure.message
+    if cause not in {Cause.EXIT, Cause.DECLARED}:
+        assert "bench_failing.py" in trial.failure.traceback or stage is Stage.BUILD
+    assert trial.evidence is None
+
+
+def test_the_output_of_a_failing_case_is_kept(engine: LocalEngine, quick: Settings, benches: Path) -> None:
+    trial = solo(engine, quick, benches / "bench_failing.py", "failing", "raises_running")
+    assert trial.failure is not None
+    assert "about to divide" in trial.failure.output
+
+
+def test_a_hang_is_ended_and_says_where_it_hung(engine: LocalEngine, quick: Settings, benches: Path) -> None:
+    local = LocalEngine(replace(quick, timeout=1.0))
+    try:
+        trial = solo(local, quick, benches / "bench_failing.py", "failing", "hangs")
+    finally:
+        local.close()
+    assert trial.failure is not None
+    assert trial.failure.outcome is Outcome.TIMED_OUT
+    assert "no progress for 1 s" in trial.failure.message
+    assert "bench_failing.py" in trial.failure.traceback
+
+
+@pytest.mark.parametrize("isolation", list(Isolation))
+@pytest.mark.parametrize(
+    ("suite", "cause"),
+    [
+        ("late_raise", Cause.EXCEPTION),
+        ("late_exit", Cause.EXIT),
+        ("late_segfault", Cause.SIGNAL),
+        ("late_memory", Cause.MEMORY),
+    ],
+)
+def test_failures_in_company_leave_the_neighbours_their_samples(
+    engine: LocalEngine, quick: Settings, benches: Path, suite: str, cause: Cause, isolation: Isolation
+) -> None:
+    settings = replace(quick, isolation=isolation, min_rounds=60, max_rounds=60)
+    cell = Cell(suite=suite, mode=Mode.FORWARD)
+    alone = solo(engine, quick, benches / "bench_late.py", suite, "culprit")
+    assert alone.outcome is Outcome.MEASURED
+    variants = ("fine", "also_fine", "culprit")
+    trial = launch(engine, settings, benches / "bench_late.py", cell, *variants)
+    culprit = lane_of(trial, "culprit")
+    assert culprit.failure is not None
+    assert culprit.failure.cause is cause
+    assert culprit.failure.stage is Stage.ROUNDS
+    assert culprit.failure.round is not None
+    assert culprit.failure.launch == 0
+    assert len(unpack(culprit.rounds)) == culprit.failure.round
+    for variant in ("fine", "also_fine"):
+        lane = lane_of(trial, variant)
+        assert lane.failure is None
+        finished = len(unpack(lane.rounds))
+        assert finished >= culprit.failure.round
+        assert lane.samples[0].num_blocks == finished
+    survived = cause in {Cause.EXCEPTION, Cause.MEMORY} or isolation is Isolation.SEPARATE
+    assert trial.cut_short is not survived
+    if survived:
+        assert len(unpack(lane_of(trial, "fine").rounds)) == 60
+
+
+def test_a_hang_in_company_is_the_culprits(quick: Settings, benches: Path) -> None:
+    settings = replace(quick, min_rounds=60, max_rounds=60, timeout=1.5)
+    cell = Cell(suite="late_hang", mode=Mode.FORWARD)
+    local = LocalEngine(settings)
+    try:
+        for isolation in Isolation:
+            trial = launch(
+                local,
+                replace(settings, isolation=isolation),
+                benches / "bench_late.py",
+                cell,
+                "fine",
+                "culprit",
+            )
+            failure = lane_of(trial, "culprit").failure
+            assert failure is not None
+            assert failure.outcome is Outcome.TIMED_OUT
+            assert "bench_late.py" in failure.traceback
+            assert lane_of(trial, "fine").failure is None
+            assert lane_of(trial, "fine").samples[0].num_blocks >= failure.round  # type: ignore[operator]
+    finally:
+        local.close()
+
+
+@pytest.mark.parametrize("isolation", list(Isolation))
+def test_rude_bench_files_do_not_disturb_the_protocol(
+    engine: LocalEngine, quick: Settings, benches: Path, isolation: Isolation
+) -> None:
+    cell = Cell(suite="rude", mode=Mode.FORWARD)
+    settings = replace(quick, isolation=isolation)
+    bench = benches / "bench_rude.py"
+    for variant in ("prints", "closes", "redirects"):
+        assert solo(engine, quick, bench, "rude", variant).outcome is Outcome.MEASURED
+        trial = launch(engine, settings, bench, cell, "polite", variant)
+        for lane in trial.lanes:
+            assert lane.failure is None
+            assert lane.samples[0].num_blocks >= quick.min_rounds
+
+
+def test_every_launch_is_a_fresh_process_with_its_own_recorded_order(
+    engine: LocalEngine, quick: Settings, benches: Path
+) -> None:
+    bench = benches / "bench_plain.py"
+    trials = [launch(engine, quick, bench, PLAIN, "dense", "bare", number=number) for number in range(4)]
+    pids = [lane.process.pid for trial in trials for lane in trial.lanes if lane.process]
+    assert len(pids) == 8
+    assert len(set(pids)) == 4, "both lanes of a launch share a process, no two launches do"
+    assert os.getpid() not in pids
+    again = launch(engine, quick, bench, PLAIN, "dense", "bare", number=0)
+    shared = min(len(again.round_orders), len(trials[0].round_orders))
+    assert again.build_order == trials[0].build_order
+    assert again.round_orders[:shared] == trials[0].round_orders[:shared]
+    assert len({trial.round_orders[:4] for trial in trials}) > 1
+    other = launch(engine, replace(quick, seed=1), bench, PLAIN, "dense", "bare", number=0)
+    orders = {(t.build_order, t.warmup_order, t.round_orders[:4]) for t in (*trials, other)}
+    assert len(orders) == 5
+
+
+def test_separate_lanes_live_in_processes_of_their_own(
+    engine: LocalEngine, quick: Settings, benches: Path
+) -> None:
+    settings = replace(quick, isolation=Isolation.SEPARATE)
+    trial = launch(engine, settings, benches / "bench_plain.py", PLAIN, "dense", "bare")
+    assert trial.isolation is Isolation.SEPARATE
+    assert len({lane.process.pid for lane in trial.lanes if lane.process}) == 2
+    assert all(set(order) == {"dense", "bare"} for order in trial.round_orders)
+    assert all(lane.failure is None for lane in trial.lanes)
+
+
+def test_idle_processes_idle(
+    quick: Settings, benches: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "idle.log"
+    monkeypatch.setenv("IDLE_LOG", str(log))
+    settings = replace(quick, isolation=Isolation.SEPARATE, min_rounds=12, max_rounds=12)
+    local = LocalEngine(settings)
+    try:
+        runner_before, begin = time.process_time(), time.perf_counter()
+        cell = Cell(suite="idle", mode=Mode.FORWARD)
+        trial = launch(local, settings, benches / "bench_idle.py", cell, "working", "waiting")
+        runner, wall = time.process_time() - runner_before, time.perf_counter() - begin
+    finally:
+        local.close()
+    assert all(lane.failure is None for lane in trial.lanes)
+    rows = [tuple(map(float, line.split())) for line in log.read_text().splitlines()][-12:]
+    waited, used = rows[-1][0] - rows[0][0], rows[-1][1] - rows[0][1]
+    assert waited > 0.3, "the other lane works 30 ms a block"
+    assert used < 0.25 * waited, f"the waiting lane used {used:.3f} s of processor in {waited:.3f} s"
+    assert runner < 0.5 * wall, f"the runner used {runner:.3f} s of processor in {wall:.3f} s"
+
+
+def test_a_lane_that_changes_a_global_flag_is_recorded_and_undone(
+    engine: LocalEngine, quick: Settings, benches: Path
+) -> None:
+    cell = Cell(suite="flags", mode=Mode.FORWARD)
+    trial = launch(engine, quick, benches / "bench_flags.py", cell, "watching", "changing")
+    assert lane_of(trial, "watching").failure is None, "its neighbour's flag never reached it"
+    change = lane_of(trial, "changing").flag_changes[0]
+    assert (change.name, change.before, change.after) == ("float32_matmul_precision", "highest", "high")
+
+
+def test_threads_are_set_in_the_worker_and_read_back(quick: Settings, benches: Path) -> None:
+    settings = replace(quick, threads=2)
+    local = LocalEngine(settings)
+    try:
+        trial = launch(local, settings, benches / "bench_plain.py", PLAIN, "dense")
+    finally:
+        local.close()
+    assert trial.lanes[0].process is not None
+    assert trial.lanes[0].process.threads == 2
+
+
+def test_spawned_workers_do_the_same(quick: Settings, benches: Path) -> None:
+    local = LocalEngine(replace(quick, timeout=60.0), start="spawn")
+    try:
+        trial = launch(local, quick, benches / "bench_plain.py", PLAIN, "dense", "bare")
+    finally:
+        local.close()
+    assert {lane.process.started_by for lane in trial.lanes if lane.process} == {"spawn"}
+    assert all(lane.samples[0].num_blocks >= quick.min_rounds for lane in trial.lanes)
