@@ -1,0 +1,1 @@
+"""Alembic's scripts: how the tables came to be what they are."""

@@ -1,0 +1,125 @@
+"""Reading: rows as the recording they were written from, in seven queries whatever its size."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import msgspec
+from msgspec.structs import replace
+from sqlalchemy import Connection, RowMapping, select
+
+from stepmark.errors import StoreError
+from stepmark.records.run import FORMAT, Recording, Run, RunStatus
+from stepmark.records.sample import Sample, unpack
+from stepmark.records.trial import LaneTrial, LaunchTrial, SoloTrial
+from stepmark.store import codec
+from stepmark.store.schema import cases, lanes, launches, runs, samples, solo_samples, solo_trials
+
+LaneKey = tuple[int, int]
+"""Launch and position."""
+
+
+def load_recording(connection: Connection, run_id: str) -> Recording | None:
+    """The run with its trials in the order of appending; None where there is no such run."""
+    head = connection.execute(select(runs).where(runs.c.id == run_id)).mappings().one_or_none()
+    if head is None:
+        return None
+    if (written := head["format"]) > FORMAT:
+        raise StoreError(
+            f"run {run_id} was written by a newer stepmark (format {written}, this one reads up to {FORMAT})",
+            remedy="upgrade stepmark",
+        )
+    return Recording(
+        run=_load_run(connection, head),
+        solos=_load_solos(connection, run_id),
+        launches=_load_launches(connection, run_id),
+    )
+
+
+def _load_run(connection: Connection, head: RowMapping) -> Run:
+    query = select(cases.c.record).where(cases.c.run_id == head["id"]).order_by(cases.c.position)
+    return replace(
+        codec.RUN.decode(head["record"]),
+        cases=tuple(codec.CASE.decode(record) for record in connection.scalars(query)),
+        status=msgspec.convert(head["status"], RunStatus),
+        finished=head["finished"],
+        load_end=None if head["load_end"] is None else codec.LOAD.decode(head["load_end"]),
+    )
+
+
+def _load_solos(connection: Connection, run_id: str) -> tuple[SoloTrial, ...]:
+    query = (
+        select(
+            solo_samples.c.solo_id,
+            solo_samples.c.phase,
+            solo_samples.c.iterations,
+            solo_samples.c.nanoseconds,
+        )
+        .join(solo_trials)
+        .where(solo_trials.c.run_id == run_id)
+        .order_by(solo_trials.c.id, solo_samples.c.position)
+    )
+    found: defaultdict[int, list[Sample]] = defaultdict(list)
+    for solo_id, phase, iterations, nanoseconds in connection.execute(query):
+        found[solo_id].append(Sample(phase=phase, iterations=iterations, nanoseconds=nanoseconds))
+    trials = (
+        select(solo_trials.c.id, solo_trials.c.record)
+        .where(solo_trials.c.run_id == run_id)
+        .order_by(solo_trials.c.id)
+    )
+    return tuple(
+        replace(codec.SOLO.decode(record), samples=tuple(found[solo_id]))
+        for solo_id, record in connection.execute(trials)
+    )
+
+
+def _load_launches(connection: Connection, run_id: str) -> tuple[LaunchTrial, ...]:
+    lanes_of = _load_lanes(connection, run_id)
+    query = (
+        select(launches.c.id, launches.c.record, launches.c.round_orders)
+        .where(launches.c.run_id == run_id)
+        .order_by(launches.c.id)
+    )
+    found = []
+    for launch_id, record, round_orders in connection.execute(query):
+        bare = codec.LAUNCH.decode(record)
+        orders = tuple(map(bare.round_orders.__getitem__, unpack(round_orders)))
+        found.append(replace(bare, lanes=tuple(lanes_of[launch_id]), round_orders=orders))
+    return tuple(found)
+
+
+def _load_lanes(connection: Connection, run_id: str) -> defaultdict[int, list[LaneTrial]]:
+    samples_of = _load_samples(connection, run_id)
+    query = (
+        select(lanes.c.launch_id, lanes.c.position, lanes.c.record, lanes.c.warmup, lanes.c.rounds)
+        .join(launches)
+        .where(launches.c.run_id == run_id)
+        .order_by(launches.c.id, lanes.c.position)
+    )
+    found: defaultdict[int, list[LaneTrial]] = defaultdict(list)
+    for launch_id, position, record, warmup, rounds in connection.execute(query):
+        bare = codec.LANE.decode(record)
+        lane = replace(
+            bare,
+            samples=tuple(samples_of[launch_id, position]),
+            rounds=rounds,
+            warmup=None if bare.warmup is None else replace(bare.warmup, nanoseconds=warmup),
+        )
+        found[launch_id].append(lane)
+    return found
+
+
+def _load_samples(connection: Connection, run_id: str) -> defaultdict[LaneKey, list[Sample]]:
+    query = (
+        select(
+            samples.c.launch_id, samples.c.lane, samples.c.phase, samples.c.iterations, samples.c.nanoseconds
+        )
+        .join(launches, launches.c.id == samples.c.launch_id)
+        .where(launches.c.run_id == run_id)
+        .order_by(launches.c.id, samples.c.lane, samples.c.position)
+    )
+    found: defaultdict[LaneKey, list[Sample]] = defaultdict(list)
+    for launch_id, lane, phase, iterations, nanoseconds in connection.execute(query):
+        sample = Sample(phase=phase, iterations=iterations, nanoseconds=nanoseconds)
+        found[launch_id, lane].append(sample)
+    return found

@@ -1,0 +1,126 @@
+"""The tables of the store, as the code reads and writes them; the migrations build the same ones.
+
+runs ─┬─ cases
+      ├─ solo_trials ── solo_samples
+      └─ launches ── lanes ── samples
+
+Rows are only ever added; of a run, status, finished and load_end change as it goes on. A `record` is the JSON
+of what is only read whole, a BLOB is packed little-endian int64. Columns beside them are there to be queried.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    Column,
+    Double,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+REVISION = "0001"
+"""What the migrations lead to; a test holds it against them."""
+REVISION_TABLE = "stepmark_schema"
+"""A name of our own: another program's Alembic table in the same database is not ours."""
+
+metadata = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(referred_table_name)s",
+    }
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("started", Double, nullable=False, index=True),
+    Column("finished", Double),
+    Column("status", Text, nullable=False),
+    Column("load_end", Text),
+    Column("format", Integer, nullable=False),
+    Column("stepmark", Text, nullable=False),
+    Column("command", Text, nullable=False),
+    Column("suites", Text, nullable=False),
+    Column("num_cases", Integer, nullable=False),
+    Column("record", Text, nullable=False),
+)
+
+cases = Table(
+    "cases",
+    metadata,
+    Column("run_id", Text, ForeignKey(runs.c.id), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("case_id", Text, nullable=False),
+    Column("record", Text, nullable=False),
+)
+
+# Ids of trials grow in the order of appending. They start with the run in an index, so that a run is read in
+# that order without sorting.
+solo_trials = Table(
+    "solo_trials",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("run_id", Text, ForeignKey(runs.c.id), nullable=False),
+    Column("case_id", Text, nullable=False),
+    Column("outcome", Text, nullable=False),
+    Column("record", Text, nullable=False),
+    Index(None, "run_id", "id"),
+)
+
+solo_samples = Table(
+    "solo_samples",
+    metadata,
+    Column("solo_id", Integer, ForeignKey(solo_trials.c.id), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("phase", Text, nullable=False),
+    Column("iterations", Integer, nullable=False),
+    Column("nanoseconds", LargeBinary, nullable=False),
+)
+
+# A launch's record names each order of its lanes once, and round_orders says which one each round ran: 200
+# rounds of two lanes come in two orders. Launches are read in a third of the time it takes to spell all out.
+launches = Table(
+    "launches",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("run_id", Text, ForeignKey(runs.c.id), nullable=False),
+    Column("cell_id", Text, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("record", Text, nullable=False),
+    Column("round_orders", LargeBinary, nullable=False),
+    Index(None, "run_id", "id"),
+    UniqueConstraint("run_id", "cell_id", "number"),
+)
+
+lanes = Table(
+    "lanes",
+    metadata,
+    Column("launch_id", Integer, ForeignKey(launches.c.id), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("variant", Text, nullable=False),
+    Column("outcome", Text, nullable=False),
+    Column("record", Text, nullable=False),
+    Column("warmup", LargeBinary),
+    Column("rounds", LargeBinary, nullable=False),
+)
+
+samples = Table(
+    "samples",
+    metadata,
+    Column("launch_id", Integer, primary_key=True),
+    Column("lane", Integer, primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("phase", Text, nullable=False),
+    Column("iterations", Integer, nullable=False),
+    Column("nanoseconds", LargeBinary, nullable=False),
+    ForeignKeyConstraint(["launch_id", "lane"], ["lanes.launch_id", "lanes.position"]),
+)

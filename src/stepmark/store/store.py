@@ -1,0 +1,123 @@
+"""The store: where runs are kept, trial by trial, and found again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import IntegrityError
+
+from stepmark.errors import StoreError
+from stepmark.records.environment import LoadFacts
+from stepmark.records.run import Recording, Run, RunStatus
+from stepmark.records.trial import Trial
+from stepmark.store.connection import connect, writing
+from stepmark.store.head import RunHead, load_heads, load_ids
+from stepmark.store.location import database_file, parse, prepare_file
+from stepmark.store.reading import load_recording
+from stepmark.store.reference import match
+from stepmark.store.trouble import explained
+from stepmark.store.version import ready
+from stepmark.store.writing import insert_run, insert_trial, update_run
+
+
+class Store:
+    """An open store; append only, each call one transaction, on disk when it returns.
+
+    Several processes may have one store open: writers take turns, readers never wait.
+    """
+
+    def __init__(self, engine: Engine, *, place: str) -> None:
+        self._engine = engine
+        self.place = place
+        """The file, or the URL without its password: what messages call the store."""
+
+    @classmethod
+    def open(cls, url: str, *, create: bool = True) -> Store:
+        """Open a store and bring its tables up to date; with `create=False` a missing one is an error."""
+        parsed = parse(url)
+        file = database_file(parsed)
+        place = str(file) if file else parsed.render_as_string()
+        with explained(place):
+            if file:
+                prepare_file(file, create=create)
+            engine = connect(parsed)
+            try:
+                ready(engine, create=create, place=place)
+            except BaseException:
+                engine.dispose()
+                raise
+        return cls(engine, place=place)
+
+    def begin(self, run: Run) -> None:
+        """Write the head of a run, before anything is measured."""
+        with self._writing(conflict=f"run {run.id} cannot begin") as connection:
+            insert_run(connection, run)
+
+    def append(self, run_id: str, trial: Trial) -> None:
+        """Add one trial, whole or not at all."""
+        with self._writing(conflict=f"run {run_id} cannot take this trial") as connection:
+            insert_trial(connection, run_id, trial)
+
+    def finish(self, run_id: str, *, status: RunStatus, finished: float, load_end: LoadFacts) -> None:
+        """Say how and when a run ended."""
+        with self._writing() as connection:
+            if not update_run(connection, run_id, status=status, finished=finished, load_end=load_end):
+                raise self._no_run(run_id)
+
+    def reopen(self, run_id: str) -> None:
+        """A resumed run is running again: it has no end until it is finished anew."""
+        with self._writing() as connection:
+            if not update_run(connection, run_id, status=RunStatus.RUNNING):
+                raise self._no_run(run_id)
+
+    def load(self, run_id: str) -> Recording:
+        """The run with all its trials, in the order in which they were appended."""
+        with self._reading() as connection:
+            recording = load_recording(connection, run_id)
+        if recording is None:
+            raise self._no_run(run_id)
+        return recording
+
+    def heads(self, limit: int | None) -> tuple[RunHead, ...]:
+        """The newest runs, newest first."""
+        with self._reading() as connection:
+            return load_heads(connection, limit)
+
+    def resolve(self, reference: str) -> str:
+        """The id of the run a user means: a full id, the beginning of one, or `latest`."""
+        with self._reading() as connection:
+            ids = load_ids(connection)
+        return match(reference, ids)
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        with explained(self.place), self._engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def _writing(self, *, conflict: str = "the store refuses") -> Iterator[Connection]:
+        with explained(self.place):
+            try:
+                with writing(self._engine).begin() as connection:
+                    yield connection
+            except IntegrityError as error:
+                raise StoreError(
+                    f"{conflict}: {error.orig}",
+                    remedy="does another process resume the same run? stepmark runs lists what is there",
+                ) from error
+
+    def _no_run(self, run_id: str) -> StoreError:
+        return StoreError(
+            f"there is no run {run_id} in {self.place}", remedy="stepmark runs lists what is there"
+        )

@@ -1,0 +1,130 @@
+"""Tables are made and brought up to date by migrations, all of them or none."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import create_engine, inspect
+from tests.support.recordings import make_recording
+
+from stepmark.errors import StoreError
+from stepmark.store import migration, schema
+from stepmark.store.migration import migration_config
+from stepmark.store.store import Store
+
+_NEXT = """
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+
+def upgrade():
+    with op.batch_alter_table("launches") as table:
+        table.add_column(sa.Column("host", sa.Text))
+        table.alter_column("cell_id", new_column_name="cell")
+    {last}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A store with one launch in it."""
+    path = tmp_path / "results.db"
+    recording = make_recording(num_launches=1)
+    with Store.open(f"sqlite:///{path}") as store:
+        store.begin(recording.run)
+        store.append(recording.run.id, recording.launches[0])
+    return path
+
+
+def rows(file: Path, query: str) -> list[tuple[object, ...]]:
+    connection = sqlite3.connect(file, isolation_level=None)
+    try:
+        return connection.execute(query).fetchall()
+    finally:
+        connection.close()
+
+
+def release_next(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, last: str) -> None:
+    """Pretend that this stepmark knows one migration more."""
+    scripts = tmp_path / "50% migrations"
+    shutil.copytree(migration.SCRIPTS, scripts)
+    (scripts / "versions" / "r0002_next.py").write_text(_NEXT.format(last=last))
+    monkeypatch.setattr(migration, "SCRIPTS", scripts)
+    monkeypatch.setattr(schema, "REVISION", "0002")
+
+
+def test_the_migrations_lead_to_the_tables_of_the_code(file: Path, tmp_path: Path) -> None:
+    migrated = create_engine(f"sqlite:///{file}")
+    declared = create_engine(f"sqlite:///{tmp_path}/declared.db")
+    schema.metadata.create_all(declared)
+    with migrated.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"version_table": schema.REVISION_TABLE})
+        assert compare_metadata(context, schema.metadata) == []
+    for table in schema.metadata.tables:  # the comparison above leaves primary keys out
+        keys = [inspect(engine).get_pk_constraint(table) for engine in (migrated, declared)]
+        assert keys[0] == keys[1]
+    migrated.dispose()
+    declared.dispose()
+
+
+def test_the_code_names_the_last_migration() -> None:
+    assert ScriptDirectory.from_config(migration_config()).get_heads() == [schema.REVISION]
+
+
+def test_an_up_to_date_store_opens_without_alembic(file: Path) -> None:
+    program = (
+        "import sys; from stepmark.store.store import Store\n"
+        f"Store.open('sqlite:///{file}').close()\n"
+        "assert 'alembic' not in sys.modules and 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_an_older_store_is_migrated_with_what_is_in_it(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = rows(file, "SELECT id, run_id, cell_id, record FROM launches")
+    release_next(monkeypatch, tmp_path, last="")
+    Store.open(f"sqlite:///{file}", create=False).close()
+    assert rows(file, "SELECT id, run_id, cell, record FROM launches") == before
+    assert rows(file, "SELECT count(*) FROM lanes") == [(2,)]
+    assert rows(file, "SELECT host FROM launches") == [(None,)]
+    assert rows(file, f"SELECT * FROM {schema.REVISION_TABLE}") == [("0002",)]
+    assert rows(file, "PRAGMA foreign_key_check") == []
+
+
+def test_a_migration_that_fails_changes_nothing(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = "SELECT name, sql FROM sqlite_master ORDER BY name"
+    before = rows(file, tables)
+    release_next(monkeypatch, tmp_path, last='op.execute("INSERT INTO nowhere VALUES (1)")')
+    with pytest.raises(StoreError, match="no such table: nowhere"):
+        Store.open(f"sqlite:///{file}")
+    assert rows(file, tables) == before
+    assert rows(file, f"SELECT * FROM {schema.REVISION_TABLE}") == [("0001",)]
+
+
+def test_a_newer_store_is_refused(file: Path) -> None:
+    rows(file, f"UPDATE {schema.REVISION_TABLE} SET version_num = '0999'")
+    with pytest.raises(StoreError, match=r"results\.db was written by a newer stepmark") as caught:
+        Store.open(f"sqlite:///{file}")
+    assert caught.value.remedy.startswith("upgrade stepmark")
+
+
+def test_a_database_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "cookies.db"
+    rows(file, "CREATE TABLE cookies (name)")
+    with pytest.raises(StoreError, match=r"cookies\.db is a database of something else"):
+        Store.open(f"sqlite:///{file}")
+    assert rows(file, "SELECT name FROM sqlite_master") == [("cookies",)]

@@ -1,0 +1,55 @@
+"""How a user names a run."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepmark.errors import UsageError
+from stepmark.store.reference import match
+
+IDS = ("20261116-080000-bbbb", "20261115-091523-k3f9", "20261115-091500-aaaa")
+"""Newest first."""
+
+
+@pytest.mark.parametrize(
+    ("reference", "expected"),
+    [("latest", IDS[0]), (IDS[2], IDS[2]), ("20261116", IDS[0]), ("20261115-091523", IDS[1])],
+)
+def test_an_id_a_beginning_and_the_latest(reference: str, expected: str) -> None:
+    assert match(reference, IDS) == expected
+
+
+def test_a_full_id_wins_over_longer_ones() -> None:
+    assert match("run-1", ("run-11", "run-1")) == "run-1"
+
+
+def test_an_ambiguous_beginning_names_the_candidates() -> None:
+    with pytest.raises(UsageError) as caught:
+        match("20261115", IDS)
+    assert caught.value.problem == f"'20261115' is the beginning of 2 runs: {IDS[1]}, {IDS[2]}"
+    assert caught.value.remedy == "write more of the id"
+
+
+def test_many_candidates_are_counted() -> None:
+    with pytest.raises(
+        UsageError, match="the beginning of 8 runs: run-0, run-1, run-2, run-3, run-4 and 3 more"
+    ):
+        match("run", tuple(f"run-{number}" for number in range(8)))
+
+
+def test_a_slip_names_the_nearest() -> None:
+    with pytest.raises(UsageError) as caught:
+        match("20261115-091523-k3f8", IDS)
+    assert caught.value.problem == "there is no run '20261115-091523-k3f8'"
+    assert caught.value.remedy.startswith(f"did you mean {IDS[1]}")
+
+
+def test_something_else_names_the_newest() -> None:
+    with pytest.raises(UsageError) as caught:
+        match("mine", IDS)
+    assert IDS[0] in caught.value.remedy
+
+
+def test_an_empty_store_has_no_runs() -> None:
+    with pytest.raises(UsageError, match="no runs yet"):
+        match("latest", ())
