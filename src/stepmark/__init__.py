@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from stepmark.version import VERSION
+
 if TYPE_CHECKING:
     from stepmark.authoring.inputs import Input, ones, rand, randint, randn, zeros
     from stepmark.authoring.point import Point
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from stepmark.library import run
     from stepmark.result import Result
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "Input",

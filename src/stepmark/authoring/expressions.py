@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import importlib
 from collections.abc import Callable
+from itertools import chain, count
+from types import ModuleType
 from typing import Any
 
 from stepmark.authoring.inputs import Input, randn
@@ -40,8 +42,8 @@ def names_of(expressions: tuple[str, ...]) -> list[str]:
     for expression in expressions:
         short = "".join(expression.split()).removeprefix("torch.nn.").replace("/", "÷")
         short = short.replace("[", "(").replace("]", ")")
-        count = sum(name == short or name.startswith(f"{short}#") for name in names)
-        names.append(f"{short}#{count + 1}" if count else short)
+        numbered = (f"{short}#{number}" for number in count(2))
+        names.append(next(name for name in chain([short], numbered) if name not in names))
     return names
 
 
@@ -50,15 +52,17 @@ def parse_input(text: str) -> Input:
     shape, _, rest = text.partition(":")
     dtype, _, high = rest.partition("<")
     if high or dtype.startswith(("int", "uint")):
-        bound = int(high) if high.isdigit() else 2
-        return Input(fill="integers", shape=parse_shape(shape), dtype=dtype or "int64", high=bound)
+        bound = high or "2"
+        if not bound.isdecimal() or int(bound) < 1:
+            raise UsageError(f"'{text}' has no whole number after <", remedy="write it like 64x16:int64<1000")
+        return Input(fill="integers", shape=parse_shape(shape), dtype=dtype or "int64", high=int(bound))
     return randn(*parse_shape(shape), dtype=dtype or None)
 
 
 def evaluate(expression: str) -> Any:
     """The value of a Python expression whose leading dotted names are imported as needed."""
     try:
-        tree = ast.parse(expression, mode="eval")
+        tree = ast.parse(expression.strip(), mode="eval")
     except SyntaxError as error:
         raise UsageError(
             f"'{expression}' is not a Python expression: {error.msg}",
@@ -76,15 +80,22 @@ def _namespace(tree: ast.Expression) -> dict[str, Any]:
             continue
         parts = dotted.split(".")
         for stop in range(1, len(parts) + 1):
-            try:
-                importlib.import_module(".".join(parts[:stop]))
-            except ImportError:
+            module = _module(".".join(parts[:stop]))
+            if module is None:
                 break
-        try:
-            names[parts[0]] = importlib.import_module(parts[0])
-        except ImportError:
-            continue
+            if stop == 1:
+                names[parts[0]] = module
     return names
+
+
+def _module(name: str) -> ModuleType | None:
+    """The module of this name, or None where there is none; one that is there and fails says so itself."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name == name:
+            return None
+        raise
 
 
 def _dotted(node: ast.AST) -> str | None:

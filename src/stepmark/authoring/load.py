@@ -57,8 +57,8 @@ def _from_file(source: FileSource) -> tuple[Suite, ...]:
 
 def _import_file(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
+    if spec is None or spec.loader is None:
+        raise BenchFileError(f"{path.name} is not a Python file", remedy="name a file that ends in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
     spec.loader.exec_module(module)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from keyword import iskeyword
+from typing import Any, TypeVar, get_args, overload
 
 from stepmark.authoring.point import Point
 from stepmark.authoring.workload import Workload
@@ -13,9 +15,10 @@ from stepmark.records.case import AxisValue, Mode
 from stepmark.records.outline import Axis, SuiteOutline, VariantOutline
 
 Build = Callable[[Any], Workload]
+T = TypeVar("T")
 
-RESERVED = frozenset({"device", "dtype", "mode", "seed"})
-"""Names a Point has of its own."""
+RESERVED = frozenset({"suite", "variant", "device", "dtype", "mode", "seed"})
+"""Names a Point or a filter has of its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,23 +52,13 @@ class Suite:
         dtypes: Sequence[str] = ("float32",),
         about: str = "",
     ) -> None:
-        if not name or any(mark in name for mark in "[]/\n"):
-            raise UsageError(
-                f"'{name}' cannot name a suite", remedy="use a name without brackets and slashes"
-            )
+        _check_name(name, "suite")
         self.name = name
-        self.axes = {axis: tuple(values) for axis, values in (axes or {}).items()}
-        self.modes = tuple(_mode(mode) for mode in modes)
-        self.dtypes = tuple(dtypes)
+        self.axes = {axis: _axis_values(axis, values) for axis, values in (axes or {}).items()}
+        self.modes = tuple(_mode(mode) for mode in _listed(modes, "modes"))
+        self.dtypes = _listed(dtypes, "dtypes")
         self.about = about
         self.variants: dict[str, Variant] = {}
-        for axis, values in self.axes.items():
-            if axis in RESERVED or not axis.isidentifier():
-                raise UsageError(f"'{axis}' cannot name an axis", remedy=f"rename it in suite '{name}'")
-            if not values:
-                raise UsageError(
-                    f"axis '{axis}' of suite '{name}' has no values", remedy="give it at least one"
-                )
 
     @overload
     def variant(self, build: Build) -> Build: ...
@@ -84,6 +77,7 @@ class Suite:
         return register(build) if build is not None else register
 
     def _add(self, variant: Variant) -> None:
+        _check_name(variant.name, "variant")
         if variant.name in self.variants:
             raise UsageError(
                 f"suite '{self.name}' has two variants named '{variant.name}'", remedy="rename one of them"
@@ -109,6 +103,51 @@ class Suite:
             dtypes=self.dtypes,
             source_index=source_index,
         )
+
+
+def _check_name(name: str, kind: str) -> None:
+    """Names stand in case ids, between slashes and brackets."""
+    if not name or any(mark in name for mark in "[]/\n"):
+        raise UsageError(f"'{name}' cannot name a {kind}", remedy="use a name without brackets and slashes")
+
+
+def _axis_values(axis: str, values: Sequence[AxisValue]) -> tuple[AxisValue, ...]:
+    """Cases are stored and sent to other processes, so the values of an axis are plain."""
+    if axis in RESERVED or axis.startswith("_") or iskeyword(axis) or not axis.isidentifier():
+        raise UsageError(f"'{axis}' cannot name an axis", remedy="rename it")
+    for value in values:
+        if type(value) not in get_args(AxisValue) or (isinstance(value, float) and not math.isfinite(value)):
+            raise UsageError(
+                f"axis '{axis}' has a value {value!r} of type {type(value).__name__}",
+                remedy="use finite numbers, texts, True and False, and make objects of them in the variant",
+            )
+    return _listed(values, f"axis '{axis}'")
+
+
+def _listed(values: Sequence[T], what: str) -> tuple[T, ...]:
+    """Values that tell cases apart: at least one, no two the same, nor the same in a case id."""
+    if isinstance(values, str):
+        raise UsageError(f"{what}: '{values}' is text, not a list", remedy=f"write ['{values}']")
+    listed = tuple(values)
+    if not listed:
+        raise UsageError(f"{what}: there are no values", remedy="give at least one")
+    if len(set(listed)) < len(listed) or len({str(value) for value in listed}) < len(listed):
+        raise UsageError(f"{what}: the same value is there twice", remedy="keep one of each")
+    return listed
+
+
+def _check_axis(axis: str, values: tuple[AxisValue, ...]) -> None:
+    if axis in RESERVED or not axis.isidentifier():
+        raise UsageError(f"'{axis}' cannot name an axis", remedy="use a name that Python allows")
+    if not values:
+        raise UsageError(f"axis '{axis}' has no values", remedy="give it at least one")
+    for value in values:
+        if not isinstance(value, int | float | str) or value in (math.inf, -math.inf) or value != value:  # noqa: PLR0124
+            raise UsageError(
+                f"axis '{axis}' cannot take {value!r}", remedy="use numbers, names, True or False"
+            )
+    if len({str(value) for value in values}) < len(values):
+        raise UsageError(f"axis '{axis}' has a value twice", remedy="case ids must tell its values apart")
 
 
 def _mode(name: str) -> Mode:

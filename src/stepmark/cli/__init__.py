@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-import stepmark
 from stepmark.errors import StepmarkError
+from stepmark.version import VERSION
 
 COMMANDS = {
     "run": "Measure a bench file or a built-in suite and print its verdicts.",
@@ -53,7 +53,7 @@ class _LazyGroup(click.Group):
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(stepmark.__version__, prog_name="stepmark")
+@click.version_option(VERSION, prog_name="stepmark")
 def cli() -> None:
     """Training-step benchmarks you can believe: a verdict, not a number."""
 

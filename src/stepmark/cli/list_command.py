@@ -17,9 +17,9 @@ def command(targets: tuple[str, ...], cases: bool) -> int:
     """
     if cases:
         return _list_cases(targets)
-    from stepmark.authoring.targets import bench_files
     from stepmark.cli.screen import print_outlines
     from stepmark.suites import BUILTIN
+    from stepmark.suites.targets import bench_files
 
     folders = [Path(target) for target in targets] or [Path()]
     files = [bench for folder in folders for bench in bench_files(folder)]
@@ -28,11 +28,11 @@ def command(targets: tuple[str, ...], cases: bool) -> int:
 
 
 def _list_cases(targets: tuple[str, ...]) -> int:
-    from stepmark.authoring.targets import resolve
     from stepmark.engines.local import LocalEngine
     from stepmark.errors import UsageError
     from stepmark.measure.expand import expand
     from stepmark.records.settings import Settings
+    from stepmark.suites.targets import resolve
 
     if not targets:
         raise UsageError(

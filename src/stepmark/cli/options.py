@@ -143,7 +143,7 @@ def fail_on_of(options: dict[str, Any]) -> frozenset[VerdictKind]:
 
 def command_line() -> tuple[str, ...]:
     """The command as it was typed."""
-    return ("stepmark", *sys.argv[1:])
+    return ("stepmark", *(word.encode(errors="backslashreplace").decode() for word in sys.argv[1:]))
 
 
 def _names(text: str | None) -> list[str]:

@@ -25,8 +25,8 @@ def command(targets: tuple[str, ...], resume: str | None, **options: Any) -> int
     Exit codes: 0 fine, 1 a --fail-on condition holds, 2 usage, 3 some cases could not be measured, 130
     interrupted.
     """
-    from stepmark.authoring.targets import resolve
     from stepmark.cli.measuring import measure_and_report, resume_and_report
+    from stepmark.suites.targets import resolve
 
     if resume is not None:
         if targets:

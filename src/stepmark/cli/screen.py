@@ -1,26 +1,59 @@
-"""The screen: reports go to standard output, as wide as the terminal."""
+"""The screen: reports and listings on standard output, as wide as the terminal."""
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
-from stepmark.records.run import Judgement, Recording
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from stepmark.records.run import Judgement, Recording
+    from stepmark.report.runs_table import RunHead
+    from stepmark.suites.targets import BenchFile
 
 
 def print_report(format_: str, judgement: Judgement, recording: Recording, *, phases: bool = False) -> None:
     """Print a report; tables adapt to the terminal, other formats are bare text."""
     if format_ == "table":
-        from rich.console import Console
-
         from stepmark.report.terminal import render_terminal
 
-        console = Console(soft_wrap=False, highlight=False)
-        console.print(render_terminal(judgement, width=console.width, phases=phases))
+        _print(render_terminal(judgement, phases=phases))
         return
     from stepmark.report.formats import render
 
     text = render(format_, judgement, recording)
     click.echo(text, nl=not text.endswith("\n"))
-    sys.stdout.flush()
+
+
+def print_failures(judgement: Judgement) -> None:
+    """Tracebacks and output of the cases that failed."""
+    from stepmark.report.failure_details import failure_details
+
+    _print(failure_details(judgement))
+
+
+def print_runs(heads: Sequence[RunHead]) -> None:
+    from stepmark.report.runs_table import runs_table
+
+    _print(runs_table(heads))
+
+
+def print_outlines(builtin: Mapping[str, str], files: Sequence[BenchFile]) -> None:
+    """Built-in suites, then bench files with the suites their text names."""
+    from stepmark.report.outline_table import OutlineRow, outline_table
+
+    rows = [OutlineRow(name=name, kind="built-in", where="", about=about) for name, about in builtin.items()]
+    rows += [
+        OutlineRow(name=", ".join(bench.suites) or "?", kind="file", where=str(bench.path), about="")
+        for bench in files
+    ]
+    _print(outline_table(rows))
+
+
+def _print(renderable: RenderableType) -> None:
+    from rich.console import Console
+
+    Console(highlight=False).print(renderable)

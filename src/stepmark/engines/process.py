@@ -14,6 +14,7 @@ from typing import IO, Protocol
 import msgspec
 
 from stepmark.engines.oom import oom_kills
+from stepmark.errors import EngineError
 from stepmark.measure.assemble import last_entered
 from stepmark.measure.failures import from_exit, from_hang
 from stepmark.measure.journal import JournalReader, new_journal_file
@@ -61,6 +62,15 @@ class Nursery(Protocol):
         """Kill what is left."""
 
 
+def _temporary_file() -> IO[bytes]:
+    try:
+        return tempfile.TemporaryFile()
+    except OSError as error:
+        raise EngineError(
+            f"no temporary file can be made: {error.strerror}", remedy="make room there, or set TMPDIR"
+        ) from error
+
+
 class WorkerProcess:
     """One worker from start to end."""
 
@@ -70,7 +80,7 @@ class WorkerProcess:
         self._nursery = nursery
         self._timeout = timeout
         self._oom_kills = oom_kills()
-        self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed in `close`
+        self._output = _temporary_file()
         self.turns: socket.socket | None = None
         theirs: socket.socket | None = None
         if with_turns:
@@ -78,7 +88,7 @@ class WorkerProcess:
         journal = new_journal_file()
         self._reader = JournalReader(journal)
         self.events: list[Event] = []
-        with tempfile.TemporaryFile() as asked:
+        with _temporary_file() as asked:
             asked.write(msgspec.msgpack.encode(request))
             asked.flush()
             self.pid = nursery.start(

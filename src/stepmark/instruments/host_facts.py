@@ -12,8 +12,8 @@ from pathlib import Path
 
 import psutil
 
-import stepmark
 from stepmark.records.environment import Environment, HostFacts, LoadFacts, RepositoryFacts, TorchFacts
+from stepmark.version import VERSION
 
 _TELLING_VARIABLES = ("OMP_", "MKL_", "KMP_", "GOMP_", "OPENBLAS_", "TORCH", "PYTORCH_", "CUDA_", "CUBLAS_")
 """Prefixes of environment variables that change what torch does."""
@@ -22,7 +22,7 @@ _TELLING_VARIABLES = ("OMP_", "MKL_", "KMP_", "GOMP_", "OPENBLAS_", "TORCH", "PY
 def environment(torch: TorchFacts, *, command: Sequence[str], bench: Path | None) -> Environment:
     """Everything around the code that can change a number."""
     return Environment(
-        stepmark=stepmark.__version__,
+        stepmark=VERSION,
         host=host_facts(),
         torch=torch,
         command=tuple(command),
@@ -71,7 +71,13 @@ def repository_facts(directory: Path) -> RepositoryFacts | None:
 def _git(directory: Path, *arguments: str) -> str | None:
     try:
         done = subprocess.run(
-            ["git", *arguments], cwd=directory, capture_output=True, text=True, timeout=10, check=True
+            ["git", *arguments],
+            cwd=directory,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=10,
+            check=True,
         )
     except (OSError, subprocess.SubprocessError):
         return None

@@ -71,13 +71,13 @@ class _BoundStep:
         self, step: Step, *, mode: Mode, device: torch.device, dtype: torch.dtype, seed: int
     ) -> None:
         module: Any = step.module
-        if isinstance(module, torch.nn.Module):
-            module = module.to(device=device, dtype=dtype)
-            module.train(mode is Mode.TRAIN)
-        self.parameters = list(module.parameters()) if isinstance(module, torch.nn.Module) else []
-        self.module = module
+        # A loss may have parameters and buffers too: class weights, learnt temperatures.
+        modules = [one for one in (step.module, step.loss) if isinstance(one, torch.nn.Module)]
+        for one in modules:
+            one.to(device=device, dtype=dtype).train(mode is Mode.TRAIN)
+        self.parameters = list(dict.fromkeys(p for one in modules for p in one.parameters()))
         options = dict(step.compile) if not isinstance(step.compile, bool) else {}
-        self.forward = torch.compile(module, **options) if step.compile else module
+        self.forward = torch.compile(module, **options) if step.compile is not False else module
         self.inputs = make_inputs(step.inputs, device=device, dtype=dtype, seed=seed + 1)
         self.targets = make_inputs(step.target, device=device, dtype=dtype, seed=seed + 2)
         self.loss = step.loss
@@ -106,9 +106,8 @@ class _BoundStep:
     def training(self) -> Program:
         """forward, loss, backward and optimizer, as far as the step has them."""
         trainable = [parameter for parameter in self.parameters if parameter.requires_grad]
-        leaves = trainable + [
-            one for one in self.inputs if isinstance(one, torch.Tensor) and one.requires_grad
-        ]
+        given = [one for one in (*self.inputs, *self.targets) if isinstance(one, torch.Tensor)]
+        leaves = trainable + [one for one in given if one.requires_grad]
         if not leaves:
             raise ValueError(
                 "nothing in this step requires a gradient: train a module with parameters, "
@@ -121,7 +120,7 @@ class _BoundStep:
         phases: dict[str, Call] = {"forward": iteration.forward}
         if self.loss is not None:
             phases["loss"] = iteration.loss
-        phases["backward"] = iteration.backward
+        phases["backward"] = iteration.backward if self.loss is None else iteration.backward_from_loss
         if optimizer is not None:
             phases["optimizer"] = optimizer.step
         layout = Layout(phases=("step", *phases), primary="step", whole="step")
@@ -135,9 +134,9 @@ class _BoundStep:
         )
 
 
-def _under(context: Any, call: Call) -> object:
+def _under(context: Any, function: Any, *arguments: Any) -> Any:
     with context():
-        return call()
+        return function(*arguments)
 
 
 class _Iteration:
@@ -149,17 +148,27 @@ class _Iteration:
         self._inputs, self._targets = step.inputs, step.targets
         self._module, self._loss_function = step.forward, step.loss
         self._gradient: torch.Tensor | None = None
+        self._searching = True
         self._loss: Any = None
         self.output: Any = None
         if step._autocast is not None:
-            self._module = partial(_under_call, step.autocast, step.forward)
+            self._module = partial(_under, step.autocast, step.forward)
             if step.loss is not None:
-                self._loss_function = partial(_under_call, step.autocast, step.loss)
+                self._loss_function = partial(_under, step.autocast, step.loss)
 
     def prepare(self) -> None:
+        if self._searching and self.output is not None:
+            self._add_leaves_of_the_graph()
         self.output = self._loss = None
         for leaf in self._leaves:
             leaf.grad = None
+
+    def _add_leaves_of_the_graph(self) -> None:
+        """A callable may hold parameters that only the graph shows; their gradients are cleared as well."""
+        self._searching = False
+        end = self.output if self._loss is None else self._loss
+        known = {id(leaf) for leaf in self._leaves}
+        self._leaves += [leaf for leaf in _leaves_of(end) if id(leaf) not in known]
 
     def forward(self) -> None:
         self.output = self._module(*self._inputs)
@@ -168,11 +177,11 @@ class _Iteration:
         assert self._loss_function is not None
         self._loss = self._loss_function(self.output, *self._targets)
 
+    def backward_from_loss(self) -> None:
+        self._loss.backward()
+
     def backward(self) -> None:
-        if self._loss is not None:
-            self._loss.backward()
-        else:
-            self.output.backward(self._gradient if self._gradient is not None else self._fixed_gradient())
+        self.output.backward(self._gradient if self._gradient is not None else self._fixed_gradient())
 
     def _fixed_gradient(self) -> torch.Tensor:
         if not isinstance(self.output, torch.Tensor):
@@ -185,6 +194,13 @@ class _Iteration:
         return self._gradient
 
 
-def _under_call(context: Any, function: Any, *arguments: Any) -> Any:
-    with context():
-        return function(*arguments)
+def _leaves_of(end: Any) -> list[torch.Tensor]:
+    """The tensors into which a backward pass from here accumulates gradients."""
+    nodes = [getattr(end, "grad_fn", None)]
+    seen: set[Any] = set()
+    while nodes:
+        node = nodes.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            nodes += [following for following, _ in node.next_functions]
+    return [node.variable for node in seen if type(node).__name__ == "AccumulateGrad"]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import torch
 
@@ -36,8 +37,8 @@ class TorchInstrument:
 class SynchronisedInstrument(TorchInstrument):
     """A clock that waits for the accelerator before it is read."""
 
-    def __init__(self) -> None:
-        self._synchronise = torch.cuda.synchronize
+    def __init__(self, device: str) -> None:
+        self._synchronise = partial(torch.cuda.synchronize, device)
 
     def mark(self) -> int:
         self._synchronise()
@@ -46,7 +47,7 @@ class SynchronisedInstrument(TorchInstrument):
 
 def instrument_for(device: str) -> TorchInstrument:
     """The instrument that measures this device."""
-    return TorchInstrument() if device == "cpu" else SynchronisedInstrument()
+    return TorchInstrument() if device == "cpu" else SynchronisedInstrument(device)
 
 
 def torch_flags() -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import torch
 
 from stepmark.errors import UsageError
@@ -26,9 +28,14 @@ def torch_facts() -> TorchFacts:
 
 def resolve_device(choice: str) -> str:
     """`auto` is the accelerator where there is one."""
-    available = torch.cuda.is_available()
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if choice == "auto":
-        return "cuda" if available else "cpu"
-    if choice.startswith("cuda") and not available:
+        return "cuda" if count else "cpu"
+    match = re.fullmatch(r"cpu|cuda(?::(\d+))?", choice)
+    if match is None:
+        raise UsageError(f"there is no device '{choice}'", remedy="use cpu, cuda, cuda:1 or auto")
+    if choice != "cpu" and not count:
         raise UsageError("torch sees no CUDA device here", remedy="use --device cpu, or auto")
+    if int(match[1] or 0) >= max(count, 1):
+        raise UsageError(f"there is no device '{choice}'", remedy=f"torch sees {count}, counted from 0")
     return choice

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import os
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,13 +32,15 @@ def resolve(target: str) -> tuple[Source, ...]:
     path = Path(text)
     if path.is_file():
         return (FileSource(path=str(path.resolve()), suite=suite or None),)
-    if path.is_dir():
-        files = [bench.path for bench in bench_files(path)]
-        if not files:
-            raise UsageError(f"no bench_*.py in {text}", remedy="name a file, or write one: bench_mine.py")
+    files = [bench.path for bench in bench_files(path)] if path.is_dir() else []
+    if files and suite:
+        raise UsageError(f"{text} is a folder, '{suite}' is in a file", remedy="name the file before ::")
+    if files:
         return tuple(FileSource(path=str(file.resolve())) for file in files)
     if target in BUILTIN:
         return (BuiltinSource(name=target),)
+    if path.is_dir():
+        raise UsageError(f"no bench_*.py in {text}", remedy="name a file, or write one: bench_mine.py")
     raise UsageError(f"there is no suite or file '{target}'", remedy=_nearest(target))
 
 
@@ -72,15 +75,22 @@ def _walk(directory: Path, depth: int) -> Iterator[Path]:
 def _suite_names(path: Path) -> tuple[str, ...]:
     """Names in calls of `Suite("...")`, read from the text; the file is not run."""
     try:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        with warnings.catch_warnings():  # about the file's style, which is none of a listing's business
+            warnings.simplefilter("ignore")
+            tree = ast.parse(path.read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError):
         return ()
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _called(node) == "Suite"]
+    names = [
+        argument
+        for call in calls
+        for argument in (*call.args[:1], *(word.value for word in call.keywords if word.arg == "name"))
+    ]
     return tuple(
-        node.args[0].value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        and (getattr(node.func, "id", None) or getattr(node.func, "attr", None)) == "Suite"
-        and node.args
-        and isinstance(node.args[0], ast.Constant)
-        and isinstance(node.args[0].value, str)
+        name.value for name in names if isinstance(name, ast.Constant) and isinstance(name.value, str)
     )
+
+
+def _called(call: ast.Call) -> str | None:
+    """The last name of `Suite(...)` or `stepmark.Suite(...)`."""
+    return getattr(call.func, "id", None) or getattr(call.func, "attr", None)

@@ -1,0 +1,3 @@
+"""The version of stepmark."""
+
+VERSION = "0.1.0"

@@ -1,0 +1,232 @@
+"""`stepmark run` as a user meets it: real processes, real store, exit codes, Ctrl-C, kill -9, resume."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import sqlite3
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.commands import QUICK, CommandLine
+from tests.support.mounts import private_mount
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture
+def stepmark(tmp_path: Path) -> CommandLine:
+    return CommandLine(home=tmp_path)
+
+
+def wait_for_launches(stepmark: CommandLine, process: subprocess.Popen[str], count: int) -> None:
+    """Until the store holds this many launches; a reader never disturbs the writer."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        if stepmark.store.exists():
+            try:
+                with sqlite3.connect(f"file:{stepmark.store}?mode=ro", uri=True) as connection:
+                    if connection.execute("select count(*) from launches").fetchone()[0] >= count:
+                        return
+            except sqlite3.OperationalError:
+                pass
+        time.sleep(0.02)
+    raise AssertionError(f"no launch was stored: {process.communicate(timeout=5)}")
+
+
+def launches(document: Any) -> list[Any]:
+    return [trial for trial in document["trials"] if trial["type"] == "launch"]
+
+
+def solos(document: Any) -> list[Any]:
+    return [trial for trial in document["trials"] if trial["type"] == "solo"]
+
+
+def gone(stepmark: CommandLine) -> bool:
+    deadline = time.monotonic() + 5
+    while stepmark.leftovers() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not stepmark.leftovers()
+
+
+def test_a_bench_file_becomes_a_table_with_verdicts(stepmark: CommandLine, benches: Path) -> None:
+    done = stepmark("run", str(benches / "bench_plain.py"), *QUICK, "--filter", "mode == 'train'")
+    assert done.returncode == 0, done.stderr
+    assert "plain  features=16" in done.stdout
+    assert "plain  features=32" in done.stdout
+    for word in ("dense", "bare", "forward", "loss", "backward", "optimizer", "remainder", "baseline"):
+        assert word in done.stdout
+    assert all(len(line) <= 80 for line in done.stdout.splitlines())
+    assert stepmark.store.exists()
+    again = stepmark("show")
+    assert again.stdout == done.stdout, "verdicts are computed from stored values"
+    assert gone(stepmark)
+
+
+def test_options_reach_the_run(stepmark: CommandLine, benches: Path) -> None:
+    done = stepmark(
+        *("run", str(benches / "bench_plain.py"), *QUICK, "--set", "features=8", "--mode", "forward"),
+        *("--dtype", "bfloat16", "--seed", "7", "--threads", "2", "--margin", "5%", "--launches", "3"),
+        *("--isolation", "separate", "--format", "json", "--quiet"),
+    )
+    assert done.returncode == 0, done.stderr
+    run = json.loads(done.stdout)["run"]
+    assert run["settings"]["seed"] == 7
+    assert run["settings"]["threads"] == 2
+    assert run["settings"]["launches"] == 3
+    assert run["settings"]["isolation"] == "separate"
+    assert run["policy"]["margin"] == 0.05
+    assert run["environment"]["torch"]["threads"] == 2
+    assert run["environment"]["command"][:2] == ["stepmark", "run"]
+    assert {case["cell"]["dtype"] for case in run["cases"]} == {"bfloat16"}
+    assert {case["cell"]["mode"] for case in run["cases"]} == {"forward"}
+    assert {tuple(map(tuple, case["cell"]["axes"])) for case in run["cases"]} == {(("features", 8),)}
+    assert done.stderr == ""
+
+
+def test_failures_are_rows_and_exit_code_3(stepmark: CommandLine, benches: Path) -> None:
+    condition = "variant in ('raises_building', 'segfaults', 'exits', 'torch_memory', 'unsupported')"
+    done = stepmark("run", str(benches / "bench_failing.py"), *QUICK, "--filter", condition)
+    assert done.returncode == 3, done.stderr
+    for text in ("crashed", "out-of-memory", "unsupported", "SIGSEGV", "exit code 7", "no such layer"):
+        assert text in done.stdout
+    details = stepmark("show", "--failures")
+    assert "bench_failing.py" in details.stdout
+    assert "Fatal Python error: Segmentation fault" in details.stdout
+
+
+def test_fail_on_is_exit_code_1(stepmark: CommandLine, benches: Path) -> None:
+    condition = "variant == 'raises_building'"
+    done = stepmark(
+        "run", str(benches / "bench_failing.py"), *QUICK, "--filter", condition, "--fail-on", "invalid"
+    )
+    assert done.returncode == 1
+    assert "INVALID" in done.stdout
+
+
+def test_a_budget_ends_the_run(stepmark: CommandLine, benches: Path) -> None:
+    done = stepmark("run", str(benches / "bench_plain.py"), "--budget", "0.5s", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["run"]["status"] == "complete"
+    assert len(launches(document)) < 200
+
+
+def test_ctrl_c_stops_at_once_and_leaves_nothing_behind(stepmark: CommandLine, benches: Path) -> None:
+    process = stepmark.start("run", str(benches / "bench_plain.py"), "--launches", "100")
+    wait_for_launches(stepmark, process, 2)
+    begin = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert time.monotonic() - begin < 10
+    assert process.returncode == 130
+    assert "stopped; what was measured is in run" in err
+    assert "--resume" in err
+    assert "Traceback" not in err
+    assert "dense" in out, "what was measured is shown"
+    assert gone(stepmark)
+    assert "interrupted" in stepmark("runs").stdout
+
+
+def test_sigterm_is_like_ctrl_c(stepmark: CommandLine, benches: Path) -> None:
+    process = stepmark.start("run", str(benches / "bench_plain.py"), "--launches", "100", "--quiet")
+    wait_for_launches(stepmark, process, 1)
+    process.terminate()
+    process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert gone(stepmark)
+
+
+def test_the_store_survives_kill_9_and_the_run_resumes(stepmark: CommandLine, benches: Path) -> None:
+    arguments = ("run", str(benches / "bench_plain.py"), *QUICK, "--launches", "6", "--mode", "forward")
+    process = stepmark.start(*arguments)
+    randomness = random.Random(5)
+    resumed = 0
+    while resumed < 3:
+        wait_for_launches(stepmark, process, 2 * resumed + 1)
+        time.sleep(randomness.uniform(0.0, 0.4))
+        process.kill()
+        process.communicate()
+        assert gone(stepmark), "workers die with their runner"
+        with sqlite3.connect(stepmark.store) as connection:
+            assert connection.execute("pragma integrity_check").fetchone() == ("ok",)
+        assert stepmark("runs").returncode == 0
+        resumed += 1
+        process = stepmark.start("run", "--resume", "latest")
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    document = json.loads(stepmark("export", "latest", "--format", "json").stdout)
+    assert document["run"]["status"] == "complete"
+    numbers = [(launch["cell"]["axes"][0][1], launch["number"]) for launch in launches(document)]
+    assert sorted(numbers) == [(features, n) for features in (16, 32) for n in range(6)]
+    assert len(solos(document)) == 4
+
+
+def test_resume_measures_only_what_is_missing(stepmark: CommandLine, benches: Path) -> None:
+    arguments = (
+        "run",
+        str(benches / "bench_plain.py"),
+        *QUICK,
+        "--mode",
+        "forward",
+        "--format",
+        "json",
+        "--quiet",
+    )
+    first = json.loads(stepmark(*arguments).stdout)
+    again = stepmark("run", "--resume", first["run"]["id"][:15], "--format", "json", "--quiet")
+    assert again.returncode == 0, again.stderr
+    second = json.loads(again.stdout)
+    assert second["trials"] == first["trials"]
+
+
+def test_resume_refuses_a_changed_bench_file(stepmark: CommandLine, tmp_path: Path, benches: Path) -> None:
+    bench = tmp_path / "bench_changing.py"
+    text = (benches / "bench_plain.py").read_text()
+    bench.write_text(text)
+    assert stepmark("run", str(bench), *QUICK, "--mode", "forward").returncode == 0
+    bench.write_text(text.replace("def bare", "def naked"))
+    done = stepmark("run", "--resume", "latest")
+    assert done.returncode == 2
+    assert "the bench file's variants changed since" in done.stderr
+
+
+def test_two_runs_at_once_into_one_store(stepmark: CommandLine, benches: Path) -> None:
+    arguments = ("run", str(benches / "bench_plain.py"), *QUICK, "--mode", "forward", "--launches", "4")
+    processes = [stepmark.start(*arguments, "--seed", str(seed)) for seed in (1, 2)]
+    for process in processes:
+        _, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+    with sqlite3.connect(stepmark.store) as connection:
+        counts = connection.execute("select run_id, count(*) from launches group by run_id").fetchall()
+    assert [count for _, count in counts] == [8, 8]
+
+
+def test_versus_needs_no_file(stepmark: CommandLine) -> None:
+    done = stepmark(
+        *("versus", "torch.nn.Linear(64,64)", "torch.nn.Linear(64,64,bias=False)", "torch.nn.Linear(64,64)"),
+        *("--input", "8x64", *QUICK, "--optimizer", "torch.optim.SGD"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Linear(64,64,bias=False)" in done.stdout
+    assert "Linear(64,64)#2" in done.stdout
+    assert "optimizer" in done.stdout
+
+
+def test_a_full_disk_keeps_what_was_measured(tmp_path: Path, benches: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    inside = private_mount('mount -t tmpfs -o size=400k tmpfs "$D"', small)
+    stepmark = CommandLine(home=tmp_path, before=inside)
+    done = stepmark(
+        "run", str(benches / "bench_plain.py"), *QUICK, "--launches", "400", "--store", str(small / "a.db")
+    )
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "full" in done.stderr
+    assert "dense" in done.stdout, "what was measured is shown"
+    assert gone(stepmark)
