@@ -15,17 +15,18 @@ from msgspec.structs import replace
 
 from stepmark.analysis.judge import judge
 from stepmark.audit import audit
-from stepmark.errors import Interrupted, UsageError
+from stepmark.errors import BenchFileError, Interrupted, UsageError
 from stepmark.instruments.host_facts import environment, load_facts
 from stepmark.measure.engine import CutOff, Engine
 from stepmark.measure.expand import Selection, expand, select
 from stepmark.measure.protocol import Described
 from stepmark.measure.schedule import Schedule
 from stepmark.records.environment import Environment
+from stepmark.records.outcome import Cause
 from stepmark.records.run import Judgement, Recording, Run, RunStatus
 from stepmark.records.settings import Policy, Settings
 from stepmark.records.source import FileSource, Source
-from stepmark.records.trial import Trial
+from stepmark.records.trial import SoloTrial, Trial
 from stepmark.store.run_id import new_run_id
 from stepmark.store.store import Store
 
@@ -142,6 +143,10 @@ def _carry_out(
                 store.append(run.id, trial)
             schedule.note(trial)
             watcher.advances(trial, *schedule.progress)
+            _stop_at_mistake(trial)
+    except BenchFileError:
+        _finish(run, store, RunStatus.INTERRUPTED)
+        raise
     except KeyboardInterrupt as stop:
         with _undisturbed():
             engine.close()
@@ -154,6 +159,13 @@ def _carry_out(
         ) from None
     _finish(run, store, RunStatus.COMPLETE)
     return store.load(run.id)
+
+
+def _stop_at_mistake(trial: Trial) -> None:
+    """A bench file that uses stepmark wrongly is for its author to mend, not to be measured around."""
+    failure = trial.failure if isinstance(trial, SoloTrial) else None
+    if failure is not None and failure.cause is Cause.MISTAKE:
+        raise BenchFileError(failure.message, remedy="mend it in the bench file and run again")
 
 
 def _finish(run: Run, store: Store, status: RunStatus) -> None:

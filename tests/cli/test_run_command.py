@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.support.commands import QUICK, CommandLine
 from tests.support.mounts import private_mount
 

@@ -118,7 +118,7 @@ def test_a_solo_pass_brings_evidence(engine: LocalEngine, quick: Settings, bench
         ("python_memory", Outcome.OUT_OF_MEMORY, Cause.MEMORY, Stage.STEP, "MemoryError"),
         ("torch_memory", Outcome.OUT_OF_MEMORY, Cause.MEMORY, Stage.STEP, "allocate memory"),
         ("unsupported", Outcome.UNSUPPORTED, Cause.DECLARED, Stage.BUILD, "only for wide layers"),
-        ("returns_nothing", Outcome.CRASHED, Cause.EXCEPTION, Stage.BUILD, "returned nothing"),
+        ("returns_nothing", Outcome.CRASHED, Cause.MISTAKE, Stage.BUILD, "returned nothing"),
     ],
 )
 def test_failures_alone(

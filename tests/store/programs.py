@@ -19,13 +19,13 @@ from collections.abc import Callable
 from functools import partial
 
 from msgspec.structs import replace
-from tests.support.recordings import make_recording, make_run
 
 from stepmark.errors import StoreError
 from stepmark.records.run import RunStatus
 from stepmark.records.trial import LaunchTrial
 from stepmark.store import migration  # noqa: F401  so that forked writers need not import it
 from stepmark.store.store import Store
+from tests.support.recordings import make_recording, make_run
 
 _TEMPLATE = make_recording(num_launches=1, num_rounds=50).launches[0]
 

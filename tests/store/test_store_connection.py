@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import make_url, text
 from sqlalchemy.exc import IntegrityError, OperationalError
-from tests.support.recordings import make_recording, make_run
 
 from stepmark.store.connection import connect, writing
 from stepmark.store.store import Store
+from tests.support.recordings import make_recording, make_run
 
 
 @pytest.fixture

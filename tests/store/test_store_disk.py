@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
+from stepmark.store.store import Store
 from tests.store.processes import run
 from tests.store.programs import launch
 from tests.support.mounts import private_mount
 from tests.support.recordings import make_run
-
-from stepmark.store.store import Store
 
 pytestmark = pytest.mark.process
 
@@ -44,9 +44,9 @@ def test_a_disk_that_is_read_only(tmp_path: Path) -> None:
     places = [f"{tmp_path}/results.db", f"{tmp_path}/new.db", f"{tmp_path}/below/new.db"]
     results = run("attempt", *(f"sqlite:///{place}" for place in places), inside=inside)
     assert [result["problem"] for result in results] == [
-        f"{places[0]} cannot be opened",
-        f"{places[0]} cannot be opened",
-        f"{places[1]} cannot be opened",
+        f"{places[0]} is read-only or on a read-only disk",
+        f"{places[0]} is read-only or on a read-only disk",
+        f"{places[1]} is read-only or on a read-only disk",
         f"no runs yet: there is no store at {places[1]}",
         f"the directory {tmp_path}/below cannot be made: Read-only file system",
         f"no runs yet: there is no store at {places[2]}",

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 from msgspec.structs import replace
-from tests.support.recordings import make_recording, make_run
 
 from stepmark.records.run import RunStatus
 from stepmark.store.head import RunHead
 from stepmark.store.store import Store
+from tests.support.recordings import make_recording, make_run
 
 
 @pytest.fixture

@@ -13,12 +13,12 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, inspect
-from tests.support.recordings import make_recording
 
 from stepmark.errors import StoreError
 from stepmark.store import migration, schema
 from stepmark.store.migration import migration_config
 from stepmark.store.store import Store
+from tests.support.recordings import make_recording
 
 _NEXT = """
 import sqlalchemy as sa

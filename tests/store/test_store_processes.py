@@ -7,11 +7,11 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import pytest
-from tests.store.processes import finish, run, start
-from tests.store.programs import launch
 
 from stepmark.errors import StoreError
 from stepmark.store.store import Store
+from tests.store.processes import finish, run, start
+from tests.store.programs import launch
 
 pytestmark = pytest.mark.process
 

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from msgspec.structs import replace
 from sqlalchemy import text
-from tests.store.arbitrary import runs, trials
-from tests.support.recordings import fail_lane, fail_solo, make_recording, make_run
 
 from stepmark.errors import StoreError
 from stepmark.records.environment import LoadFacts
 from stepmark.records.run import FORMAT, Recording, Run, RunStatus
 from stepmark.records.trial import LaunchTrial, SoloTrial, Trial
 from stepmark.store.store import Store
+from tests.support.arbitrary import runs, trials
+from tests.support.recordings import fail_lane, fail_solo, make_recording, make_run
 
 _ids = (f"run-{number}" for number in count())
 _END = LoadFacts(time=12.5, load_1m=0.5)

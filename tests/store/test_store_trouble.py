@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.support.recordings import make_recording, make_run
 
 from stepmark.errors import StoreError
 from stepmark.store import connection
 from stepmark.store.store import Store
+from tests.support.recordings import make_recording, make_run
 
 _NOBODY = 65534
 
@@ -122,7 +122,7 @@ def test_a_file_that_may_not_be_written(shared: Path) -> None:
             assert store.resolve("latest") == "first"
             with pytest.raises(StoreError) as caught:
                 store.append("first", make_recording(num_launches=1).launches[0])
-    assert caught.value.problem == f"{file} is read-only"
+    assert caught.value.problem == f"{file} is read-only or on a read-only disk"
 
 
 def test_a_store_that_stays_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,6 @@ from itertools import product
 import msgspec
 import numpy as np
 import numpy.typing as npt
-from tests.support.trials import EPOCH, TRAIN, make_failure, make_lane, make_launch, make_solo
 
 from stepmark.records.case import AxisValue, Case, Cell
 from stepmark.records.environment import Environment, HostFacts, LoadFacts, TorchFacts
@@ -28,6 +27,7 @@ from stepmark.records.sample import Layout
 from stepmark.records.settings import Isolation, Policy, Settings
 from stepmark.records.source import BuiltinSource
 from stepmark.records.trial import LaneTrial
+from tests.support.trials import EPOCH, TRAIN, make_failure, make_lane, make_launch, make_solo
 
 
 class Noise(Record, frozen=True):

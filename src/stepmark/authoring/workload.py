@@ -47,6 +47,8 @@ class Ops:
             unknown = [part for part in parts if part not in self.operations]
             if unknown:
                 raise ValueError(f"total '{total}' names unknown operations: {', '.join(unknown)}")
+            if not parts:
+                raise ValueError(f"total '{total}' has no parts")
             if total in self.operations:
                 raise ValueError(f"'{total}' is both an operation and a total")
         if self.primary is not None and self.primary not in {**self.operations, **self.totals}:

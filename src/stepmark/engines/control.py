@@ -11,33 +11,33 @@ import msgspec
 from stepmark.records.record import Record
 
 
-class Preload(Record, frozen=True, tag="preload"):
+class Preload(Record, frozen=True, kw_only=True, tag="preload"):
     """Import these modules, so that workers find them imported."""
 
     modules: tuple[str, ...]
     path: tuple[str, ...] = ()
 
 
-class Start(Record, frozen=True, tag="start"):
+class Start(Record, frozen=True, kw_only=True, tag="start"):
     """Fork a worker; comes with the descriptors of request, journal, output and, for turns, a socket."""
 
 
-class Kill(Record, frozen=True, tag="kill"):
+class Kill(Record, frozen=True, kw_only=True, tag="kill"):
     """Send a signal to a worker and everything it started."""
 
     pid: int
     signal: int
 
 
-class Preloaded(Record, frozen=True, tag="preloaded"):
+class Preloaded(Record, frozen=True, kw_only=True, tag="preloaded"):
     fork_is_safe: bool
 
 
-class Started(Record, frozen=True, tag="started"):
+class Started(Record, frozen=True, kw_only=True, tag="started"):
     pid: int
 
 
-class Exited(Record, frozen=True, tag="exited"):
+class Exited(Record, frozen=True, kw_only=True, tag="exited"):
     pid: int
     status: int
     """Exit code, or the negative number of the signal."""

@@ -22,6 +22,7 @@ import torch
 from stepmark.authoring.point import Point
 from stepmark.authoring.suite import Variant
 from stepmark.authoring.workload import Ops, Step, Workload
+from stepmark.errors import BenchFileError
 from stepmark.instruments.torch_evidence import evidence_of
 from stepmark.instruments.torch_inputs import make_inputs, torch_dtype
 from stepmark.measure.program import Call, Program
@@ -42,14 +43,16 @@ def bind(variant: Variant, case: Case, *, seed: int) -> Program:
 
 
 def _check(workload: Workload | Any, case: Case) -> None:
+    """Refuse what no amount of measuring will turn into a number: the bench file must be mended."""
+    who, mode = f"variant '{case.variant}' of suite '{case.cell.suite}'", case.cell.mode
     if workload is None:
-        raise TypeError(f"variant '{case.variant}' returned nothing: it must return a Step or Ops")
+        raise BenchFileError(f"{who} returned nothing: it must return a Step or Ops")
     if not isinstance(workload, Step | Ops):
-        raise TypeError(f"variant '{case.variant}' returned {type(workload).__name__}, not a Step or Ops")
-    if isinstance(workload, Ops) != (case.cell.mode is Mode.OPS):
-        kind = type(workload).__name__
-        right = "modes=['ops']" if isinstance(workload, Ops) else "modes=['train'] or ['forward']"
-        raise TypeError(f"variant '{case.variant}' returned {kind} in mode {case.cell.mode}: declare {right}")
+        raise BenchFileError(f"{who} returned {type(workload).__name__}: it must return a Step or Ops")
+    if isinstance(workload, Ops) and mode is not Mode.OPS:
+        raise BenchFileError(f"{who} returned Ops in mode {mode}: declare Suite(..., modes=['ops'])")
+    if isinstance(workload, Step) and mode is Mode.OPS:
+        raise BenchFileError(f"{who} returned a Step in mode ops: declare modes=['train'] or ['forward']")
 
 
 def _operations(ops: Ops) -> Program:

@@ -24,6 +24,7 @@ from stepmark.measure.protocol import (
 from stepmark.records.environment import LoadFacts
 from stepmark.records.outcome import Failure, Stage
 from stepmark.records.sample import Sample, pack
+from stepmark.records.settings import Isolation
 from stepmark.records.trial import FlagChange, LaneTrial, LaunchTrial, ProcessFacts, SoloTrial
 
 
@@ -133,7 +134,8 @@ def launch_trial(
     load: LoadFacts | None,
     cut_short: bool = False,
 ) -> LaunchTrial:
-    """`events` are all lanes' events in order; `processes` holds one entry, or one per lane."""
+    """`events` are all lanes' events in order; `processes` holds the shared one, or one per lane that got as
+    far as having one."""
     variants = [case.variant for case in assignment.cases]
     notes = {variant: _LaneNotes() for variant in variants}
     for event in events:
@@ -143,7 +145,8 @@ def launch_trial(
         elif isinstance(event, LaneFailed):  # the whole process failed: no lane has more than its blocks
             for note in notes.values():
                 note.failure = note.failure or event.failure
-    homes = list(processes) * len(variants) if len(processes) == 1 else list(processes)
+    shared = assignment.settings.isolation is Isolation.SHARED
+    homes = [*processes] * len(variants) if shared else [*processes]
     return LaunchTrial(
         cell=assignment.cell,
         number=assignment.number,

@@ -27,4 +27,4 @@ def block_size(seconds: Sequence[float], *, whole: int | None, block_seconds: fl
 def _fill(seconds: float, target: float) -> int:
     if seconds <= 0.0:
         return MOST_ITERATIONS
-    return max(1, min(MOST_ITERATIONS, math.ceil(target / seconds)))
+    return max(1, math.ceil(min(MOST_ITERATIONS, target / seconds)))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -105,18 +106,29 @@ def _override(axis: Axis, typed: str | None) -> Axis:
 
 
 def _value(axis: Axis, text: str) -> AxisValue:
-    """Text as a value of the axis's own type."""
+    """Text as a value of the axis's own types: the narrowest of them that can be read from it."""
     kinds = {type(value) for value in axis.values}
-    try:
-        if kinds == {bool}:
-            return {"true": True, "false": False}[text.lower()]
-        if kinds == {int}:
-            return int(text)
-        if kinds <= {int, float}:
-            return float(text)
-    except (KeyError, ValueError):
-        like = ", ".join(str(value) for value in axis.values[:3])
-        raise UsageError(
-            f"'{text}' is not a value for axis '{axis.name}'", remedy=f"its values are like: {like}"
-        ) from None
-    return text
+    for kind, read in _READERS.items():
+        if kind in kinds:
+            try:
+                return read(text)
+            except (KeyError, ValueError):
+                continue
+    like = ", ".join(str(value) for value in axis.values[:3])
+    raise UsageError(f"'{text}' is not a value for axis '{axis.name}'", remedy=f"its values are like: {like}")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
+
+
+_READERS: dict[type, Callable[[str], AxisValue]] = {
+    bool: lambda text: {"true": True, "false": False}[text.lower()],
+    int: int,
+    float: _finite,
+    str: str,
+}
+"""From the narrowest type to the widest."""

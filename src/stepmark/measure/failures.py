@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import traceback
 from pathlib import Path
 from types import TracebackType
 
-from stepmark.errors import Unsupported
+from stepmark.errors import StepmarkError, Unsupported
 from stepmark.records.outcome import Cause, Failure, Outcome, Stage
 
 _ALLOCATION_MESSAGES = (
@@ -18,7 +19,7 @@ _ALLOCATION_MESSAGES = (
 )
 """What torch's CPU and CUDA allocators say in a plain RuntimeError."""
 
-_HERE = str(Path(__file__).resolve().parent.parent)
+_HERE = str(Path(__file__).resolve().parent.parent) + os.sep
 
 
 class LaneStopped(Exception):
@@ -32,24 +33,40 @@ class LaneStopped(Exception):
 def from_exception(error: BaseException, stage: Stage) -> Failure:
     """What an exception says about the case that raised it."""
     name = type(error).__name__
-    text = str(error).strip()
-    message = f"{name}: {text.splitlines()[0]}" if text else name
+    text = _text(error)
+    line = text.splitlines()[0] if text else ""
+    message = f"{name}: {line}" if line else name
     outcome, cause = Outcome.CRASHED, Cause.EXCEPTION
     if isinstance(error, Unsupported):
-        outcome, cause, message = Outcome.UNSUPPORTED, Cause.DECLARED, text or "declared unsupported"
+        outcome, cause, message = Outcome.UNSUPPORTED, Cause.DECLARED, line or "declared unsupported"
+    elif isinstance(error, StepmarkError):
+        cause, message = Cause.MISTAKE, error.problem
     elif isinstance(error, SystemExit):
         cause = Cause.EXIT
-    elif _is_allocation_failure(error):
+    elif _is_allocation_failure(error, text):
         outcome, cause = Outcome.OUT_OF_MEMORY, Cause.MEMORY
     return Failure(
         outcome=outcome, cause=cause, stage=stage, message=message, traceback=user_traceback(error)
     )
 
 
-def _is_allocation_failure(error: BaseException) -> bool:
+def _text(error: BaseException) -> str:
+    """What the exception says, whatever it is made of: it may have no text at all, or none that encodes."""
+    try:
+        return _encodable(str(error)).strip()
+    except Exception:
+        return ""
+
+
+def _encodable(text: str) -> str:
+    """Without lone surrogates, which undecodable file names bring along and no journal can hold."""
+    return text.encode(errors="backslashreplace").decode()
+
+
+def _is_allocation_failure(error: BaseException, text: str) -> bool:
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True
-    return isinstance(error, RuntimeError) and any(text in str(error) for text in _ALLOCATION_MESSAGES)
+    return isinstance(error, RuntimeError) and any(one in text for one in _ALLOCATION_MESSAGES)
 
 
 def user_traceback(error: BaseException) -> str:
@@ -57,7 +74,9 @@ def user_traceback(error: BaseException) -> str:
     frames: TracebackType | None = error.__traceback__
     while frames is not None and _is_ours(frames):
         frames = frames.tb_next
-    return "".join(traceback.format_exception(type(error), error, frames or error.__traceback__))
+    if frames is None and not isinstance(error, SyntaxError):  # that one names the user's line itself
+        frames = error.__traceback__
+    return _encodable("".join(traceback.format_exception(type(error), error, frames)))
 
 
 def _is_ours(frame: TracebackType) -> bool:

@@ -29,7 +29,14 @@ _ALLOWED = (
     ast.FloorDiv,
     ast.Mod,
     ast.Compare,
-    ast.cmpop,
+    ast.Eq,
+    ast.NotEq,
+    ast.Lt,
+    ast.LtE,
+    ast.Gt,
+    ast.GtE,
+    ast.In,
+    ast.NotIn,
     ast.Name,
     ast.Load,
     ast.Constant,
@@ -44,9 +51,10 @@ class Filter:
     def __init__(self, text: str, axes: Collection[str]) -> None:
         try:
             tree = ast.parse(text.strip(), mode="eval")
-        except SyntaxError as error:
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise UsageError(
-                f"filter '{text}' does not parse: {error.msg}", remedy='write it like "features<2048"'
+                f"filter '{text}' does not parse: {getattr(error, 'msg', error)}",
+                remedy='write it like "features<2048"',
             ) from None
         _check(tree, text, {*axes, *OWN_NAMES})
         self._text = text
@@ -63,7 +71,7 @@ class Filter:
         values |= {"dtype": cell.dtype, "mode": cell.mode.value}
         try:
             return bool(eval(self._code, {"__builtins__": {}}, values))
-        except (TypeError, ZeroDivisionError) as error:
+        except (TypeError, ValueError, ArithmeticError, MemoryError) as error:
             raise UsageError(
                 f"filter '{self._text}' cannot be applied to {case.id}: {error}",
                 remedy="compare numbers with numbers and names with quoted names",

@@ -86,7 +86,10 @@ class JournalReader:
             body = self._map[start : start + length]
             if start + length > end or zlib.crc32(body) != check:
                 break
-            events.append(self._decode(body))
+            try:
+                events.append(self._decode(body))
+            except msgspec.DecodeError:  # nothing but zeros also has the crc of nothing
+                break
             self._position = start + length
         return events
 

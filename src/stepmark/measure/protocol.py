@@ -29,7 +29,7 @@ VERSION = 1
 # ── requests ────────────────────────────────────────────────────────────────────────────────────────
 
 
-class Describe(Record, frozen=True, tag="describe"):
+class Describe(Record, frozen=True, kw_only=True, tag="describe"):
     """Import the sources and say what they define."""
 
     sources: tuple[Source, ...]
@@ -38,7 +38,7 @@ class Describe(Record, frozen=True, tag="describe"):
     version: int = VERSION
 
 
-class Solo(Record, frozen=True, tag="solo"):
+class Solo(Record, frozen=True, kw_only=True, tag="solo"):
     """One case alone."""
 
     source: Source
@@ -48,7 +48,7 @@ class Solo(Record, frozen=True, tag="solo"):
     version: int = VERSION
 
 
-class Launch(Record, frozen=True, tag="launch"):
+class Launch(Record, frozen=True, kw_only=True, tag="launch"):
     """All lanes of a cell in this process."""
 
     source: Source
@@ -58,7 +58,7 @@ class Launch(Record, frozen=True, tag="launch"):
     version: int = VERSION
 
 
-class LaneAlone(Record, frozen=True, tag="lane"):
+class LaneAlone(Record, frozen=True, kw_only=True, tag="lane"):
     """One lane in this process, driven by commands."""
 
     source: Source
@@ -85,7 +85,7 @@ class Command(IntEnum):
 # ── events ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-class Began(Record, frozen=True, tag="began"):
+class Began(Record, frozen=True, kw_only=True, tag="began"):
     """The process is up."""
 
     pid: int
@@ -94,7 +94,7 @@ class Began(Record, frozen=True, tag="began"):
     version: int = VERSION
 
 
-class Described(Record, frozen=True, tag="described"):
+class Described(Record, frozen=True, kw_only=True, tag="described"):
     """What the sources define."""
 
     suites: tuple[SuiteOutline, ...]
@@ -103,7 +103,7 @@ class Described(Record, frozen=True, tag="described"):
     """`auto` resolved."""
 
 
-class Refused(Record, frozen=True, tag="refused"):
+class Refused(Record, frozen=True, kw_only=True, tag="refused"):
     """The sources cannot be used: the user's mistake, in the words of an error."""
 
     problem: str
@@ -111,7 +111,7 @@ class Refused(Record, frozen=True, tag="refused"):
     detail: str = ""
 
 
-class Entered(Record, frozen=True, tag="entered"):
+class Entered(Record, frozen=True, kw_only=True, tag="entered"):
     """About to do something that may end the process: names the culprit if it does."""
 
     stage: Stage
@@ -119,49 +119,49 @@ class Entered(Record, frozen=True, tag="entered"):
     round: int | None = None
 
 
-class Built(Record, frozen=True, tag="built"):
+class Built(Record, frozen=True, kw_only=True, tag="built"):
     variant: str
     layout: Layout
     clock_seconds: float
 
 
-class Warmed(Record, frozen=True, tag="warmed"):
+class Warmed(Record, frozen=True, kw_only=True, tag="warmed"):
     variant: str
     warmup: Warmup
     iterations: tuple[int, ...]
     """Block size per phase from now on."""
 
 
-class RoundBegan(Record, frozen=True, tag="round"):
+class RoundBegan(Record, frozen=True, kw_only=True, tag="round"):
     number: int
     order: tuple[str, ...]
 
 
-class BlockDone(Record, frozen=True, tag="block"):
+class BlockDone(Record, frozen=True, kw_only=True, tag="block"):
     variant: str
     round: int
     nanoseconds: tuple[int, ...]
     """Totals per phase of the layout."""
 
 
-class FlagsChanged(Record, frozen=True, tag="flags"):
+class FlagsChanged(Record, frozen=True, kw_only=True, tag="flags"):
     variant: str
     change: FlagChange
 
 
-class LaneFailed(Record, frozen=True, tag="failed"):
+class LaneFailed(Record, frozen=True, kw_only=True, tag="failed"):
     """The lane stopped; variant is None when the whole process did."""
 
     variant: str | None
     failure: Failure
 
 
-class SoloDone(Record, frozen=True, tag="solo-done"):
+class SoloDone(Record, frozen=True, kw_only=True, tag="solo-done"):
     evidence: Evidence
     samples: tuple[Sample, ...]
 
 
-class Finished(Record, frozen=True, tag="finished"):
+class Finished(Record, frozen=True, kw_only=True, tag="finished"):
     """The worker did all it was asked."""
 
     modules: tuple[str, ...] = ()

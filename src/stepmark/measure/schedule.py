@@ -22,8 +22,11 @@ class Schedule:
     def __init__(self, run: Run, past: Iterable[Trial] = ()) -> None:
         self._run = run
         self._source = {outline.name: run.sources[outline.source_index] for outline in run.suites}
-        self._alive: dict[str, Case] = {case.id: case for case in run.cases}
         self._cells: dict[str, Cell] = {case.cell.id: case.cell for case in run.cases}
+        self._alive: dict[str, dict[str, Case]] = {cell: {} for cell in self._cells}
+        """By cell and variant."""
+        for case in run.cases:
+            self._alive[case.cell.id][case.variant] = case
         self._soloed: set[str] = set()
         self._numbers: dict[str, int] = dict.fromkeys(self._cells, 0)
         """The next launch number of each cell."""
@@ -46,25 +49,23 @@ class Schedule:
         return self._next_launch()
 
     def _next_launch(self) -> LaunchAssignment | None:
-        wanting = [cell for cell in self._cells.values() if self._wants(cell)]
+        wanting = [cell for cell in self._cells if self._wants(cell)]
         if not wanting:
             return None
-        fewest = min(self._counted[cell.id] for cell in wanting)
-        behind = [cell for cell in wanting if self._counted[cell.id] == fewest]
-        cell = Random(f"{self._run.settings.seed}/order/{self._done}").choice(behind)
+        fewest = min(self._counted[cell] for cell in wanting)
+        behind = [cell for cell in wanting if self._counted[cell] == fewest]
+        chosen = Random(f"{self._run.settings.seed}/order/{self._done}").choice(behind)
+        cell = self._cells[chosen]
         return LaunchAssignment(
             cell=cell,
-            number=self._numbers[cell.id],
-            cases=self._survivors(cell),
+            number=self._numbers[chosen],
+            cases=tuple(self._alive[chosen].values()),
             source=self._source[cell.suite],
             settings=self._run.settings,
         )
 
-    def _wants(self, cell: Cell) -> bool:
-        return self._counted[cell.id] < self._run.settings.launches and bool(self._survivors(cell))
-
-    def _survivors(self, cell: Cell) -> tuple[Case, ...]:
-        return tuple(case for case in self._alive.values() if case.cell == cell)
+    def _wants(self, cell: str) -> bool:
+        return self._counted[cell] < self._run.settings.launches and bool(self._alive[cell])
 
     def note(self, trial: Trial) -> None:
         """Learn from a trial: failures leave the schedule, cut-off launches do not count."""
@@ -73,25 +74,24 @@ class Schedule:
             case SoloTrial():
                 self._soloed.add(trial.case.id)
                 if trial.failure is not None:
-                    self._alive.pop(trial.case.id, None)
+                    self._alive[trial.case.cell.id].pop(trial.case.variant, None)
             case LaunchTrial():
                 self._note_launch(trial)
 
     def _note_launch(self, trial: LaunchTrial) -> None:
+        cell = trial.cell.id
         for lane in trial.lanes:
             if lane.failure is not None:
-                self._alive.pop(Case(variant=lane.variant, cell=trial.cell).id, None)
-        self._numbers[trial.cell.id] = trial.number + 1
+                self._alive[cell].pop(lane.variant, None)
+        self._numbers[cell] = trial.number + 1
         if not trial.cut_short:
-            self._counted[trial.cell.id] += 1
+            self._counted[cell] += 1
 
     @property
     def progress(self) -> tuple[int, int]:
         """Trials done, and how many there will be if nothing else fails."""
         solos = len(self._run.cases) - len(self._soloed)
         launches = sum(
-            self._run.settings.launches - self._counted[cell.id]
-            for cell in self._cells.values()
-            if self._wants(cell)
+            self._run.settings.launches - self._counted[cell] for cell in self._cells if self._wants(cell)
         )
         return self._done, self._done + solos + launches

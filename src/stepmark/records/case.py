@@ -20,7 +20,7 @@ class Mode(StrEnum):
     """Named operations, each on its own."""
 
 
-class Cell(Record, frozen=True):
+class Cell(Record, frozen=True, kw_only=True):
     """One point of the axes; within a cell variants are compared."""
 
     suite: str
@@ -41,7 +41,7 @@ class Cell(Record, frozen=True):
         return f"{self.suite}[{self.point}]/{self.device}/{self.dtype}/{self.mode}"
 
 
-class Case(Record, frozen=True):
+class Case(Record, frozen=True, kw_only=True):
     """A variant in a cell: pure data, hashable, fit to be stored and sent to another machine."""
 
     variant: str

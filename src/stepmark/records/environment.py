@@ -5,7 +5,7 @@ from __future__ import annotations
 from stepmark.records.record import Record
 
 
-class HostFacts(Record, frozen=True):
+class HostFacts(Record, frozen=True, kw_only=True):
     """The machine, as far as it can be read."""
 
     hostname: str
@@ -19,7 +19,7 @@ class HostFacts(Record, frozen=True):
     python: str = ""
 
 
-class LoadFacts(Record, frozen=True):
+class LoadFacts(Record, frozen=True, kw_only=True):
     """How busy the machine was at one moment."""
 
     time: float
@@ -30,7 +30,7 @@ class LoadFacts(Record, frozen=True):
     available_bytes: int | None = None
 
 
-class TorchFacts(Record, frozen=True):
+class TorchFacts(Record, frozen=True, kw_only=True):
     """torch, its build and the flags that change its numbers, read inside a worker."""
 
     version: str
@@ -44,14 +44,14 @@ class TorchFacts(Record, frozen=True):
     """Names of the accelerators, if any."""
 
 
-class RepositoryFacts(Record, frozen=True):
+class RepositoryFacts(Record, frozen=True, kw_only=True):
     """Git state of the bench file's repository."""
 
     commit: str
     dirty: bool
 
 
-class Environment(Record, frozen=True):
+class Environment(Record, frozen=True, kw_only=True):
     """Everything around the code that can change a number."""
 
     stepmark: str

@@ -11,12 +11,13 @@ class Method(StrEnum):
     """How an interval was made."""
 
     T_LAUNCHES = "t over launches"
-    """Student's t on the logarithm of one robust centre per launch."""
+    """Student's t on one robust centre per launch: on its logarithm for times and ratios, as it is for the
+    remainder, which is a difference and may be near zero."""
     BOOTSTRAP_BLOCKS = "bootstrap over blocks of one launch"
     """All that one launch allows: it does not contain the spread between processes."""
 
 
-class Estimate(Record, frozen=True):
+class Estimate(Record, frozen=True, kw_only=True):
     """A point with its interval; seconds for levels, a plain number for ratios."""
 
     point: float
@@ -36,7 +37,7 @@ class Estimate(Record, frozen=True):
         return (self.high - self.low) / (2.0 * self.point) if self.point else 0.0
 
 
-class OutlierCounts(Record, frozen=True):
+class OutlierCounts(Record, frozen=True, kw_only=True):
     """Blocks beyond Tukey's fences: labelled, counted, kept."""
 
     low_severe: int = 0
@@ -49,7 +50,7 @@ class OutlierCounts(Record, frozen=True):
         return self.low_severe + self.low_mild + self.high_mild + self.high_severe
 
 
-class Summary(Record, frozen=True):
+class Summary(Record, frozen=True, kw_only=True):
     """One phase of one case over all its launches, per iteration."""
 
     case: str

@@ -6,7 +6,7 @@ from stepmark.records.record import Record
 from stepmark.records.sample import Layout
 
 
-class TensorFacts(Record, frozen=True):
+class TensorFacts(Record, frozen=True, kw_only=True):
     """Shape and type of one tensor."""
 
     shape: tuple[int, ...]
@@ -14,7 +14,7 @@ class TensorFacts(Record, frozen=True):
     device: str
 
 
-class Evidence(Record, frozen=True):
+class Evidence(Record, frozen=True, kw_only=True):
     """What the step is made of."""
 
     layout: Layout

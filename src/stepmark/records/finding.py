@@ -17,7 +17,7 @@ class Severity(StrEnum):
 
 
 class FindingName(StrEnum):
-    """The closed list; docs/verdicts.md explains each."""
+    """The closed list; docs/reading-a-verdict.md explains each."""
 
     NEVER_SETTLED = "never-settled"
     GLOBAL_STATE_CHANGED = "global-state-changed"
@@ -27,7 +27,7 @@ class FindingName(StrEnum):
     MACHINE_BUSY = "machine-busy"
 
 
-class Finding(Record, frozen=True):
+class Finding(Record, frozen=True, kw_only=True):
     """One rule's conclusion about one case."""
 
     name: FindingName

@@ -35,6 +35,8 @@ class Cause(StrEnum):
     """The kernel killed the process for memory."""
     DECLARED = "declared"
     """The variant said that it does not exist here."""
+    MISTAKE = "mistake"
+    """The bench file uses stepmark wrongly: the run stops, for its author to mend it."""
 
 
 class Stage(StrEnum):
@@ -48,7 +50,7 @@ class Stage(StrEnum):
     ROUNDS = "rounds"
 
 
-class Failure(Record, frozen=True):
+class Failure(Record, frozen=True, kw_only=True):
     """Why a case has no more numbers."""
 
     outcome: Outcome

@@ -6,14 +6,14 @@ from stepmark.records.case import AxisValue, Mode
 from stepmark.records.record import Record
 
 
-class Axis(Record, frozen=True):
+class Axis(Record, frozen=True, kw_only=True):
     """A named list of values."""
 
     name: str
     values: tuple[AxisValue, ...]
 
 
-class VariantOutline(Record, frozen=True):
+class VariantOutline(Record, frozen=True, kw_only=True):
     """One competitor of a suite."""
 
     name: str
@@ -22,7 +22,7 @@ class VariantOutline(Record, frozen=True):
     """First line of the variant's docstring."""
 
 
-class SuiteOutline(Record, frozen=True):
+class SuiteOutline(Record, frozen=True, kw_only=True):
     """A suite as data."""
 
     name: str

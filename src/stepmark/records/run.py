@@ -31,7 +31,7 @@ class RunStatus(StrEnum):
     """Stopped by the user."""
 
 
-class Run(Record, frozen=True):
+class Run(Record, frozen=True, kw_only=True):
     """The head of a run: written first, before anything is measured."""
 
     id: str
@@ -53,7 +53,7 @@ class Run(Record, frozen=True):
         return next(outline.baseline for outline in self.suites if outline.name == suite)
 
 
-class Recording(Record, frozen=True):
+class Recording(Record, frozen=True, kw_only=True):
     """A run with all its trials, as the store returns it."""
 
     run: Run
@@ -66,7 +66,7 @@ class Recording(Record, frozen=True):
         return (*self.solos, *self.launches)
 
 
-class CaseJudgement(Record, frozen=True):
+class CaseJudgement(Record, frozen=True, kw_only=True):
     """What is known about one case."""
 
     case: Case
@@ -77,7 +77,7 @@ class CaseJudgement(Record, frozen=True):
     primary: str | None
     """The phase a verdict is about; None where nothing was measured."""
     phases: tuple[str, ...]
-    """Phases, totals and remainder with a summary, in display order."""
+    """Totals, phases and remainder with a summary, in display order."""
     summaries: tuple[Summary, ...]
     verdicts: tuple[Verdict, ...]
     """One per phase shared with the baseline, the primary first; empty for the baseline itself."""
@@ -93,7 +93,7 @@ class CaseJudgement(Record, frozen=True):
         return self.verdicts[0] if self.verdicts else None
 
 
-class Judgement(Record, frozen=True):
+class Judgement(Record, frozen=True, kw_only=True):
     """A run, judged: computed from stored values, never stored itself."""
 
     run: Run

@@ -30,7 +30,7 @@ def unpack(packed: bytes) -> array[int]:
     return values
 
 
-class Sample(Record, frozen=True):
+class Sample(Record, frozen=True, kw_only=True):
     """One phase of one lane through one launch."""
 
     phase: str
@@ -44,14 +44,14 @@ class Sample(Record, frozen=True):
         return len(self.nanoseconds) // 8
 
 
-class Total(Record, frozen=True):
+class Total(Record, frozen=True, kw_only=True):
     """A named sum of phases."""
 
     name: str
     parts: tuple[str, ...]
 
 
-class Layout(Record, frozen=True):
+class Layout(Record, frozen=True, kw_only=True):
     """What a case's samples are called and which of them a verdict is about."""
 
     phases: tuple[str, ...]
@@ -62,3 +62,18 @@ class Layout(Record, frozen=True):
     """Sums formed in the analysis."""
     whole: str | None = None
     """A phase that spans all others; what they do not explain of it is the remainder."""
+
+    def __post_init__(self) -> None:
+        totals = [total.name for total in self.totals]
+        names = [*self.phases, *totals]
+        if len(set(names)) < len(names):
+            raise ValueError(f"phases and totals need names of their own: {names}")
+        if self.primary not in names:
+            raise ValueError(f"primary '{self.primary}' is none of {names}")
+        if self.whole is not None and self.whole not in self.phases:
+            raise ValueError(f"whole '{self.whole}' is none of {self.phases}")
+        if not all(total.parts for total in self.totals):
+            raise ValueError("a total needs parts")
+        unknown = {part for total in self.totals for part in total.parts} - {*self.phases}
+        if unknown:
+            raise ValueError(f"totals name unknown phases: {sorted(unknown)}")

@@ -16,7 +16,7 @@ class Isolation(StrEnum):
     """Each in its own process, blocks alternating: levels of processes no longer cancel."""
 
 
-class Settings(Record, frozen=True):
+class Settings(Record, frozen=True, kw_only=True):
     """The protocol's numbers; the reasons for the defaults stand in docs/protocol.md."""
 
     seed: int = 0
@@ -44,7 +44,7 @@ class Settings(Record, frozen=True):
     """Plain steps of the solo pass."""
 
 
-class Policy(Record, frozen=True):
+class Policy(Record, frozen=True, kw_only=True):
     """What a verdict demands; verdicts can be recomputed with another."""
 
     margin: float = 0.01

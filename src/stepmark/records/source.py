@@ -5,7 +5,7 @@ from __future__ import annotations
 from stepmark.records.record import Record
 
 
-class FileSource(Record, frozen=True, tag="file"):
+class FileSource(Record, frozen=True, kw_only=True, tag="file"):
     """A bench file on disk."""
 
     path: str
@@ -14,13 +14,13 @@ class FileSource(Record, frozen=True, tag="file"):
     """One suite of the file, or all of them."""
 
 
-class BuiltinSource(Record, frozen=True, tag="builtin"):
+class BuiltinSource(Record, frozen=True, kw_only=True, tag="builtin"):
     """A suite that comes with stepmark."""
 
     name: str
 
 
-class ExpressionSource(Record, frozen=True, tag="expressions"):
+class ExpressionSource(Record, frozen=True, kw_only=True, tag="expressions"):
     """Modules written on the command line: what `stepmark versus` compares."""
 
     expressions: tuple[str, ...]
@@ -33,7 +33,7 @@ class ExpressionSource(Record, frozen=True, tag="expressions"):
     """Directories put on the import path."""
 
 
-class PickledSource(Record, frozen=True, tag="pickled"):
+class PickledSource(Record, frozen=True, kw_only=True, tag="pickled"):
     """A suite object handed over by a program that uses stepmark as a library."""
 
     payload: bytes

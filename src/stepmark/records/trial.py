@@ -11,7 +11,7 @@ from stepmark.records.sample import Layout, Sample
 from stepmark.records.settings import Isolation
 
 
-class ProcessFacts(Record, frozen=True):
+class ProcessFacts(Record, frozen=True, kw_only=True):
     """The process a lane lived in."""
 
     pid: int
@@ -21,7 +21,7 @@ class ProcessFacts(Record, frozen=True):
     """Torch's operator threads, read back after they were set."""
 
 
-class SoloTrial(Record, frozen=True, tag="solo"):
+class SoloTrial(Record, frozen=True, kw_only=True, tag="solo"):
     """One case alone in a process of its own."""
 
     case: Case
@@ -42,7 +42,7 @@ class SoloTrial(Record, frozen=True, tag="solo"):
         return self.failure.outcome if self.failure else Outcome.MEASURED
 
 
-class Warmup(Record, frozen=True):
+class Warmup(Record, frozen=True, kw_only=True):
     """How a lane reached its steady state; the blocks are kept."""
 
     iterations: int
@@ -53,7 +53,7 @@ class Warmup(Record, frozen=True):
     """Packed times of the very first iterations, one by one: allocation, lazy set-up, compilation."""
 
 
-class FlagChange(Record, frozen=True):
+class FlagChange(Record, frozen=True, kw_only=True):
     """A global setting that a lane changed; it was put back before the next lane's turn."""
 
     name: str
@@ -63,7 +63,7 @@ class FlagChange(Record, frozen=True):
     """None while it was built or warmed up."""
 
 
-class LaneTrial(Record, frozen=True):
+class LaneTrial(Record, frozen=True, kw_only=True):
     """One case inside one launch."""
 
     variant: str
@@ -79,8 +79,12 @@ class LaneTrial(Record, frozen=True):
     """What the clock itself adds to one iteration, measured in this process."""
     failure: Failure | None = None
 
+    def __post_init__(self) -> None:
+        if any(len(sample.nanoseconds) != len(self.rounds) for sample in self.samples):
+            raise ValueError(f"lane '{self.variant}' has samples that do not match its rounds")
 
-class LaunchTrial(Record, frozen=True, tag="launch"):
+
+class LaunchTrial(Record, frozen=True, kw_only=True, tag="launch"):
     """All variants of a cell measured side by side, once."""
 
     cell: Cell

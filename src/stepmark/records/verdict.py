@@ -34,7 +34,7 @@ class Reason(StrEnum):
     SEPARATE_PROCESSES = "measured in separate processes: process levels do not cancel"
 
 
-class Verdict(Record, frozen=True):
+class Verdict(Record, frozen=True, kw_only=True):
     """One phase of one case against the baseline of its cell."""
 
     case: str

@@ -1,0 +1,1 @@
+"""Mathematics on numbers: arrays in, plain values out, the random generator is a parameter."""

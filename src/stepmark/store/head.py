@@ -11,7 +11,7 @@ from stepmark.store.codec import NAMES
 from stepmark.store.schema import launches, runs, solo_trials
 
 
-class RunHead(Record, frozen=True):
+class RunHead(Record, frozen=True, kw_only=True):
     """One line of `stepmark runs`."""
 
     id: str

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import msgspec
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -23,7 +25,10 @@ _SQLITE = {
         "{place} cannot be opened",
         f"SQLite writes beside it even to read: copy it to where you may write, or {ELSEWHERE}",
     ),
-    sqlite3.SQLITE_READONLY: ("{place} is read-only", f"copy it to where you may write, or {ELSEWHERE}"),
+    sqlite3.SQLITE_READONLY: (
+        "{place} is read-only or on a read-only disk",
+        f"copy it to where you may write, or {ELSEWHERE}",
+    ),
     sqlite3.SQLITE_FULL: ("no space left for {place}", "free some space; what was stored before is safe"),
     sqlite3.SQLITE_IOERR: (
         "{place} cannot be read or written: {said}",
@@ -63,8 +68,18 @@ def explain(error: Exception, *, place: str) -> StoreError:
     cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
     said = str(cause).strip().partition("\n")[0]
     code = cause.sqlite_errorcode & _PRIMARY_CODE if isinstance(cause, sqlite3.Error) else sqlite3.SQLITE_OK
+    if code == sqlite3.SQLITE_CANTOPEN and _on_read_only_disk(place):
+        code = sqlite3.SQLITE_READONLY
     problem, remedy = _SQLITE.get(code, ("{place} cannot be used: {said}", ELSEWHERE))
     return StoreError(problem.format(place=place, said=said), remedy=remedy)
+
+
+def _on_read_only_disk(place: str) -> bool:
+    """SQLite says only that it cannot open a file there."""
+    try:
+        return bool(os.statvfs(Path(place).parent).f_flag & os.ST_RDONLY)
+    except OSError:
+        return False
 
 
 def no_runs(place: str) -> StoreError:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from stepmark.records.run import Run
-from stepmark.records.trial import LaunchTrial, SoloTrial, Trial
+from stepmark.records.sample import Layout, Sample, Total
+from stepmark.records.trial import LaneTrial, LaunchTrial, SoloTrial, Trial
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -30,10 +31,45 @@ _ATOMS: dict[Any, st.SearchStrategy[Any]] = {
 
 def records(kind: type[S]) -> st.SearchStrategy[S]:
     """Any value of a record type, every optional field now and then left out."""
+    if kind is Layout:
+        return _layouts()  # type: ignore[return-value]
+    if kind is LaneTrial:
+        return _lanes()  # type: ignore[return-value]
+    return _plain(kind)
+
+
+def _plain(kind: type[S]) -> st.SearchStrategy[S]:
     fields = msgspec.structs.fields(kind)
     required = {field.name: _values(field.type) for field in fields if field.required}
     optional = {field.name: _values(field.type) for field in fields if not field.required}
     return st.fixed_dictionaries(required, optional=optional).map(lambda given: kind(**given))
+
+
+@st.composite
+def _layouts(draw: st.DrawFn) -> Layout:
+    """Layouts check themselves: names differ, and refer to what is there."""
+    names = draw(st.lists(_ATOMS[str], min_size=1, max_size=5, unique=True))
+    phases = tuple(names[: draw(st.integers(1, len(names)))])
+    parts = st.lists(st.sampled_from(phases), min_size=1, max_size=3).map(tuple)
+    totals = tuple(Total(name=name, parts=draw(parts)) for name in names[len(phases) :])
+    whole = draw(st.none() | st.sampled_from(phases))
+    return Layout(phases=phases, primary=draw(st.sampled_from(names)), totals=totals, whole=whole)
+
+
+@st.composite
+def _lanes(draw: st.DrawFn) -> LaneTrial:
+    """Lanes check that every sample has a block for every round."""
+    fields = {field.name: _values(field.type) for field in msgspec.structs.fields(LaneTrial)}
+    del fields["samples"], fields["rounds"], fields["variant"]
+    blocks = 8 * draw(st.integers(0, 3))
+    packed = st.binary(min_size=blocks, max_size=blocks)
+    samples = st.builds(Sample, phase=_ATOMS[str], iterations=_ATOMS[int], nanoseconds=packed)
+    return LaneTrial(
+        variant=draw(_ATOMS[str]),
+        samples=tuple(draw(st.lists(samples, max_size=3))),
+        rounds=draw(packed),
+        **draw(st.fixed_dictionaries({}, optional=fields)),
+    )
 
 
 @cache

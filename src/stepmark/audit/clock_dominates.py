@@ -1,0 +1,63 @@
+"""clock-dominates: the clock's own cost is a visible part of what it measured.
+
+Evidence. `LaneTrial.clock_seconds`, measured in the same process, against the median time of one iteration of
+          the primary phase; the median over launches of their quotient.
+Why.      The cost is the same for all variants, so it pulls every ratio towards 1: at 1 % a true ratio of 2
+          reads 1.99.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stepmark.audit.lanes import CaseLanes
+from stepmark.records.finding import Finding, FindingName, Severity
+from stepmark.records.trial import LaneTrial
+from stepmark.stats.arrays import FloatArray, pad
+from stepmark.stats.blocks import seconds_per_iteration
+from stepmark.stats.quantile import median
+
+MAX_SHARE = 0.01
+SHORTEST = 1e-12
+"""Seconds: stands for a time of 0, below the clock's resolution, where it is divided by."""
+
+
+def clock_dominates(case: CaseLanes) -> Finding | None:
+    """Once per case, for its primary phase."""
+    clocks, rows = [], []
+    for lane in case.measured:
+        blocks = _primary_seconds(lane)
+        if blocks is not None:
+            clocks.append(lane.clock_seconds)
+            rows.append(blocks)
+    if not any(clocks):
+        return None
+    iterations = np.maximum(median(pad(rows)), SHORTEST)
+    share = float(median(np.array(clocks) / iterations))
+    if share <= MAX_SHARE:
+        return None
+    clock, iteration = float(median(np.array(clocks))), float(median(iterations))
+    return Finding(
+        name=FindingName.CLOCK_DOMINATES,
+        severity=Severity.WARNING,
+        case=case.id,
+        message=(
+            f"the clock adds {clock * 1e6:.3g} µs to an iteration of {iteration * 1e6:.3g} µs ({share:.1%}; "
+            f"{MAX_SHARE:.0%} is the limit)"
+        ),
+        remedy="measure a larger step, or several calls as one step",
+    )
+
+
+def _primary_seconds(lane: LaneTrial) -> FloatArray | None:
+    """Seconds per iteration of the primary phase or total; None where a part of it has no sample."""
+    if lane.layout is None:
+        return None
+    primary = lane.layout.primary
+    parts = next((total.parts for total in lane.layout.totals if total.name == primary), (primary,))
+    samples = [sample for sample in lane.samples if sample.phase in parts]
+    if len(samples) != len(parts):
+        return None
+    blocks = [seconds_per_iteration(sample.nanoseconds, sample.iterations) for sample in samples]
+    summed: FloatArray = np.sum(blocks, axis=0)
+    return summed

@@ -1,0 +1,105 @@
+"""A scripted engine: the whole protocol in this process and in fake time. Public, for tests without workers.
+
+    engine = FakeEngine(outline, {"dense": {"forward": 100_000}, "mine": {"forward": 80_000}})
+
+Each variant is a script: nanoseconds per phase, a function that returns them, or an exception to raise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+
+from stepmark.instruments.fake import FakeInstrument
+from stepmark.measure.assemble import Ended, Timing, launch_trial, solo_trial
+from stepmark.measure.assignment import Assignment, LaunchAssignment, SoloAssignment
+from stepmark.measure.lane import HostedLane
+from stepmark.measure.launch import conduct
+from stepmark.measure.program import Program
+from stepmark.measure.protocol import Began, Described, Event
+from stepmark.measure.solo import pass_alone
+from stepmark.records.environment import TorchFacts
+from stepmark.records.outline import SuiteOutline
+from stepmark.records.source import Source
+from stepmark.records.trial import LaunchTrial, SoloTrial, Trial
+
+Script = Mapping[str, int | Callable[[], int]] | Exception
+"""Phases with their nanoseconds, or what building raises."""
+
+_NO_TORCH = TorchFacts(version="fake", build="", threads=1, interop_threads=1, flags=())
+
+
+class FakeEngine:
+    """Performs assignments by script."""
+
+    def __init__(self, outline: SuiteOutline, scripts: Mapping[str, Script], *, reading: int = 50) -> None:
+        self._outline = outline
+        self._scripts = scripts
+        self._instrument = FakeInstrument(reading=reading)
+        self.performed: list[Assignment] = []
+        """Everything it was asked to do."""
+        self.closed = False
+
+    def describe(self, sources: Sequence[Source], device: str) -> Described:  # noqa: ARG002
+        return Described(suites=(self._outline,), torch=_NO_TORCH, device=device)
+
+    def perform(self, assignment: Assignment) -> Trial:
+        self.performed.append(assignment)
+        match assignment:
+            case SoloAssignment():
+                return self._solo(assignment)
+            case LaunchAssignment():
+                return self._launch(assignment)
+
+    def close(self) -> None:
+        self.closed = True
+
+    def _bind(self, variant: str) -> Callable[[], Program]:
+        script = self._scripts[variant]
+
+        def bind() -> Program:
+            if isinstance(script, Exception):
+                raise script
+            return self._instrument.step(script)
+
+        return bind
+
+    def _solo(self, assignment: SoloAssignment) -> SoloTrial:
+        events: list[Event] = [self._began()]
+        variant = assignment.case.variant
+        pass_alone(
+            variant,
+            self._bind(variant),
+            instrument=self._instrument,
+            settings=assignment.settings,
+            emit=events.append,
+        )
+        return solo_trial(assignment, events, timing=self._timing(), started_by="fake", death=None, output="")
+
+    def _launch(self, assignment: LaunchAssignment) -> LaunchTrial:
+        events: list[Event] = [self._began()]
+        lanes = [
+            HostedLane(
+                case.variant,
+                self._bind(case.variant),
+                self._instrument,
+                assignment.settings,
+                now=self._instrument.now,
+            )
+            for case in assignment.cases
+        ]
+        conduct(
+            lanes,
+            random=Random(assignment.seed),
+            settings=assignment.settings,
+            emit=events.append,
+            now=self._instrument.now,
+        )
+        home = Ended(events=events, started_by="fake")
+        return launch_trial(assignment, events, processes=[home], timing=self._timing(), load=None)
+
+    def _began(self) -> Began:
+        return Began(pid=len(self.performed), threads=1)
+
+    def _timing(self) -> Timing:
+        return Timing(started=self._instrument.now(), seconds=0.0)

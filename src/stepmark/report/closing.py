@@ -1,0 +1,61 @@
+"""What stands below the tables: the tally, the reasons, failures, findings, and how the run was made."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from stepmark.records.finding import Severity
+from stepmark.report.groups import FailureGroup, FindingGroup
+from stepmark.report.ledger import STYLES
+from stepmark.report.page import Page, line
+from stepmark.report.view import View
+from stepmark.report.wording import (
+    SHOWN_PLACES,
+    failure_group_line,
+    finding_line,
+    footer_facts,
+    numbered_reasons,
+    outcomes,
+    places,
+    unfinished,
+)
+
+SEVERITY_STYLES = {Severity.NOTE: "dim", Severity.WARNING: "yellow", Severity.ERROR: "bold red"}
+
+
+def closing(view: View, *, page: Page, failures: bool, full: bool) -> list[Text]:
+    """All below the tables; `failures` where those left the messages out, `full` to name every case."""
+    blocks = [
+        [*_tally(view, page), *_reasons(view, page)],
+        [text for group in view.failures if failures for text in _failure(group, page)],
+        [text for group in view.findings for text in _finding(group, page, full=full)],
+        [text for facts in footer_facts(view.footer) for text in page.facts(facts, style="dim")],
+    ]
+    return [text for block in blocks if block for text in (*block, Text())][:-1]
+
+
+def _tally(view: View, page: Page) -> list[Text]:
+    """`2 FASTER · 1 INCONCLUSIVE    5 measured · 1 crashed`."""
+    parts: list[tuple[str, str]] = []
+    for kind, number in view.verdicts:
+        parts += [("  ", "") if parts else ("", ""), (f"{number} {kind}", STYLES[kind])]
+    lines = [line(*parts)] if parts else []
+    lines += page.paragraph(outcomes(view))
+    warning = unfinished(view.footer)
+    return [*lines, *page.paragraph(warning, style="bold yellow")] if warning else lines
+
+
+def _reasons(view: View, page: Page) -> list[Text]:
+    texts = numbered_reasons(view.reasons)
+    return [line for text in texts for line in page.paragraph(text, style="yellow", hanging="  ")]
+
+
+def _failure(group: FailureGroup, page: Page) -> list[Text]:
+    return page.paragraph(failure_group_line(group), style="magenta", hanging="  ")
+
+
+def _finding(group: FindingGroup, page: Page, *, full: bool) -> list[Text]:
+    lines = page.paragraph(finding_line(group), style=SEVERITY_STYLES[group.severity], hanging="  ")
+    for place in places(group, most=None if full else SHOWN_PLACES):
+        lines += page.paragraph(place, indent="  ", hanging="    ")
+    return [*lines, *page.paragraph(f"→ {group.remedy}", indent="  ", hanging="    ")]

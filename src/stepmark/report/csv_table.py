@@ -1,0 +1,110 @@
+"""The judgement as CSV: one row per case and phase, raw numbers, for spreadsheets and data frames."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+
+from stepmark.records.case import Cell
+from stepmark.records.estimate import Estimate, Summary
+from stepmark.records.run import CaseJudgement, Judgement
+from stepmark.records.verdict import Verdict
+
+Value = str | int | float | bool | None
+FRONT = ("run", "case", "suite", "variant", "baseline")
+"""Before the axes, each of which is a column."""
+BACK = (
+    *("device", "dtype", "mode", "phase", "primary", "outcome"),
+    *("median_seconds", "median_low", "median_high", "mean_seconds", "mean_low", "mean_high"),
+    *("minimum_seconds", "spread_within", "spread_between", "outliers"),
+    *("ratio", "ratio_low", "ratio_high", "verdict", "reasons"),
+    *("launches", "blocks", "confidence", "interval", "parameters"),
+    *("failure_cause", "failure_stage", "failure_message"),
+)
+
+
+def render(judgement: Judgement) -> str:
+    """A heading and the rows; what is not known is left empty."""
+    names = dict.fromkeys(name for case in judgement.cases for name, _ in case.case.cell.axes)
+    file = io.StringIO()
+    columns = (*FRONT, *map(_axis_column, names), *BACK)
+    writer = csv.DictWriter(file, fieldnames=columns, lineterminator="\n")
+    writer.writeheader()
+    for case in judgement.cases:
+        head = {"run": judgement.run.id, **_case_columns(case)}
+        writer.writerows({name: _text(value) for name, value in (head | row).items()} for row in _rows(case))
+    return file.getvalue()
+
+
+def _rows(case: CaseJudgement) -> Iterator[dict[str, Value]]:
+    """One row a phase; a single one where nothing was measured."""
+    verdicts = {verdict.phase: verdict for verdict in case.verdicts}
+    for phase in case.phases:
+        summary, verdict = case.summary(phase), verdicts.get(phase)
+        yield {
+            "phase": phase,
+            "primary": phase == case.primary,
+            **(_summary_columns(summary) if summary else {}),
+            **(_verdict_columns(verdict) if verdict else {}),
+        }
+    if not case.phases:
+        yield _verdict_columns(case.verdict) if case.verdict else {}
+
+
+def _case_columns(case: CaseJudgement) -> dict[str, Value]:
+    cell, failure = case.case.cell, case.failure
+    return {
+        "case": case.case.id,
+        "suite": cell.suite,
+        "variant": case.case.variant,
+        "baseline": case.baseline,
+        **_axis_values(cell),
+        "device": cell.device,
+        "dtype": cell.dtype,
+        "mode": cell.mode.value,
+        "outcome": case.outcome.value if case.outcome else None,
+        "launches": case.num_launches,
+        "parameters": case.parameters,
+        "failure_cause": failure.cause.value if failure else None,
+        "failure_stage": failure.stage.value if failure else None,
+        "failure_message": failure.message if failure else None,
+    }
+
+
+def _axis_values(cell: Cell) -> dict[str, Value]:
+    return {_axis_column(name): value for name, value in cell.axes}
+
+
+def _axis_column(name: str) -> str:
+    """An axis keeps its name unless a column of every file has it."""
+    return f"axis_{name}" if name in {*FRONT, *BACK} else name
+
+
+def _summary_columns(summary: Summary) -> dict[str, Value]:
+    return {
+        **_estimate_columns("median", summary.median, point="median_seconds"),
+        **_estimate_columns("mean", summary.mean, point="mean_seconds"),
+        "minimum_seconds": summary.minimum,
+        "spread_within": summary.spread_within,
+        "spread_between": summary.spread_between,
+        "outliers": summary.outliers.total,
+        "blocks": summary.num_blocks,
+        "confidence": summary.median.confidence,
+        "interval": summary.median.method.value,
+    }
+
+
+def _verdict_columns(verdict: Verdict) -> dict[str, Value]:
+    ratio = _estimate_columns("ratio", verdict.ratio, point="ratio") if verdict.ratio else {}
+    return {**ratio, "verdict": verdict.kind.value, "reasons": "; ".join(verdict.reasons)}
+
+
+def _estimate_columns(name: str, estimate: Estimate, *, point: str) -> dict[str, Value]:
+    return {point: estimate.point, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+
+
+def _text(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)

@@ -1,0 +1,46 @@
+"""The formats of a report, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from stepmark.errors import UsageError
+from stepmark.records.run import Judgement, Recording
+from stepmark.report import csv_table, json_document, json_lines, markdown, terminal
+
+
+class Format(NamedTuple):
+    """One way to write a run down."""
+
+    name: str
+    about: str
+    render: Callable[[Judgement, Recording], str]
+
+
+FORMATS = {
+    each.name: each
+    for each in (
+        Format("table", "what the terminal shows", lambda judgement, _: terminal.render(judgement)),
+        Format("markdown", "tables for a pull request", lambda judgement, _: markdown.render(judgement)),
+        Format("csv", "one row per case and phase", lambda judgement, _: csv_table.render(judgement)),
+        Format("json", "one document with everything", json_document.render),
+        Format("jsonl", "one object a line, raw samples first", json_lines.render),
+    )
+}
+
+
+def render(name: str, judgement: Judgement, recording: Recording) -> str:
+    """The run in the format of this name."""
+    return format_named(name).render(judgement, recording)
+
+
+def format_named(name: str) -> Format:
+    """The format of this name, whatever its case."""
+    known = FORMATS.get(name.lower())
+    if known is None:
+        near = get_close_matches(name.lower(), FORMATS, n=1, cutoff=0.4)
+        advice = f"did you mean '{near[0]}'? " if near else ""
+        raise UsageError(f"'{name}' is not a format", remedy=f"{advice}formats: {', '.join(FORMATS)}")
+    return known

@@ -1,0 +1,224 @@
+"""The view of a judged run: what a report shows, in reading order, numbers still numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from stepmark.records.case import Cell
+from stepmark.records.estimate import Estimate
+from stepmark.records.finding import Severity
+from stepmark.records.outcome import Failure, Outcome
+from stepmark.records.outline import SuiteOutline
+from stepmark.records.record import Record
+from stepmark.records.run import CaseJudgement, Judgement
+from stepmark.records.verdict import Reason, VerdictKind
+from stepmark.report.footer import Footer, build_footer
+from stepmark.report.groups import FailureGroup, FindingGroup, group_failures, group_findings
+
+MAX_CELL_TABLES = 6
+"""A suite with more cells than this is shown as a sweep: one line a variant instead of a table a cell."""
+
+
+class PhaseView(Record, frozen=True, kw_only=True):
+    """One phase, total or remainder of one case."""
+
+    name: str
+    time: Estimate
+    """The median of one iteration, in seconds."""
+    kind: VerdictKind | None
+    """None for the baseline, and for a phase the baseline does not have."""
+    ratio: Estimate | None
+
+
+class RowView(Record, frozen=True, kw_only=True):
+    """One variant in a cell."""
+
+    variant: str
+    baseline: bool
+    outcome: Outcome | None
+    """None while the case has not been reached."""
+    failure: Failure | None
+    primary: PhaseView | None
+    phases: tuple[PhaseView, ...]
+    """All but the primary, in display order."""
+    kind: VerdictKind | None
+    """The verdict on the primary phase; None for the baseline."""
+    reasons: tuple[Reason, ...]
+    doubt: Severity | None
+    """The gravest finding about the case."""
+    parameters: int | None
+
+    @property
+    def doubtful(self) -> bool:
+        """There is a finding that is more than a note."""
+        return self.doubt in {Severity.WARNING, Severity.ERROR}
+
+
+class CellView(Record, frozen=True, kw_only=True):
+    """The variants of one cell side by side."""
+
+    cell: Cell
+    threads: int
+    primary: str | None
+    """The phase the verdicts are about, where the variants agree on one."""
+    phases: tuple[str, ...]
+    """Every other phase of any variant, in display order."""
+    rows: tuple[RowView, ...]
+    """In the suite's order."""
+
+    @property
+    def point(self) -> tuple[tuple[str, str], ...]:
+        """Everything that sets this cell apart from others of its suite."""
+        axes = tuple((name, str(value)) for name, value in self.cell.axes)
+        return (
+            *axes,
+            ("device", self.cell.device),
+            ("dtype", self.cell.dtype),
+            ("mode", self.cell.mode.value),
+        )
+
+
+class SuiteView(Record, frozen=True, kw_only=True):
+    """All cells of one suite."""
+
+    name: str
+    cells: tuple[CellView, ...]
+
+    @property
+    def is_sweep(self) -> bool:
+        """Too many cells for a table each."""
+        return len(self.cells) > MAX_CELL_TABLES
+
+    @property
+    def primary(self) -> str | None:
+        """The phase the verdicts are about, where all cells agree on one."""
+        primaries = {cell.primary for cell in self.cells if cell.primary}
+        return primaries.pop() if len(primaries) == 1 else None
+
+    @property
+    def varying(self) -> tuple[str, ...]:
+        """Axes, and device, dtype or mode, that are not the same in all cells."""
+        points = [dict(cell.point) for cell in self.cells]
+        names = dict.fromkeys(name for point in points for name in point)
+        return tuple(name for name in names if len({point.get(name) for point in points}) > 1)
+
+
+class View(Record, frozen=True, kw_only=True):
+    """A whole run."""
+
+    suites: tuple[SuiteView, ...]
+    verdicts: tuple[tuple[VerdictKind, int], ...]
+    """How often each verdict was given, in the order of the closed list."""
+    outcomes: tuple[tuple[Outcome | None, int], ...]
+    """How the cases ended; None stands for cases not reached."""
+    reasons: tuple[Reason, ...]
+    """Every reason that occurs, in the order of the closed list: reports number them."""
+    failures: tuple[FailureGroup, ...]
+    findings: tuple[FindingGroup, ...]
+    footer: Footer
+
+
+def build_view(judgement: Judgement) -> View:
+    """Arrange a judged run for reading."""
+    cases = judgement.cases
+    kinds = Counter(case.verdict.kind for case in cases if case.verdict)
+    ends = Counter(case.outcome for case in cases)
+    reasons = {reason for case in cases for verdict in case.verdicts[:1] for reason in verdict.reasons}
+    return View(
+        suites=_suites(judgement),
+        verdicts=tuple((kind, kinds[kind]) for kind in VerdictKind if kinds[kind]),
+        outcomes=tuple((end, ends[end]) for end in (*Outcome, None) if ends[end]),
+        reasons=tuple(reason for reason in Reason if reason in reasons),
+        failures=group_failures(cases),
+        findings=group_findings(judgement.findings),
+        footer=build_footer(judgement),
+    )
+
+
+def _suites(judgement: Judgement) -> tuple[SuiteView, ...]:
+    run = judgement.run
+    doubts = _doubts(judgement)
+    threads = run.settings.threads or run.environment.torch.threads
+    suites: dict[str, dict[str, list[CaseJudgement]]] = {outline.name: {} for outline in run.suites}
+    for case in judgement.cases:
+        suites[case.case.cell.suite].setdefault(case.case.cell.id, []).append(case)
+    return tuple(
+        SuiteView(
+            name=outline.name,
+            cells=tuple(
+                _cell(cases, outline=outline, threads=threads, doubts=doubts)
+                for cases in suites[outline.name].values()
+            ),
+        )
+        for outline in run.suites
+        if suites[outline.name]
+    )
+
+
+def _doubts(judgement: Judgement) -> Mapping[str, Severity]:
+    """The gravest severity by case id."""
+    grave = list(Severity)
+    doubts: dict[str, Severity] = {}
+    for finding in judgement.findings:
+        known = doubts.get(finding.case, finding.severity)
+        doubts[finding.case] = max(known, finding.severity, key=grave.index)
+    return doubts
+
+
+def _cell(
+    cases: Sequence[CaseJudgement], *, outline: SuiteOutline, threads: int, doubts: Mapping[str, Severity]
+) -> CellView:
+    order = {variant.name: place for place, variant in enumerate(outline.variants)}
+    cases = sorted(cases, key=lambda case: order[case.case.variant])
+    rows = tuple(_row(case, doubt=doubts.get(case.case.id)) for case in cases)
+    primaries = {row.primary.name for row in rows if row.primary}
+    return CellView(
+        cell=cases[0].case.cell,
+        threads=threads,
+        primary=primaries.pop() if len(primaries) == 1 else None,
+        phases=merge_orders([phase.name for phase in row.phases] for row in rows),
+        rows=rows,
+    )
+
+
+def _row(case: CaseJudgement, *, doubt: Severity | None) -> RowView:
+    verdicts = {verdict.phase: verdict for verdict in case.verdicts}
+    summaries = {summary.phase: summary for summary in case.summaries}
+    views = {
+        name: PhaseView(
+            name=name,
+            time=summaries[name].median,
+            kind=verdicts[name].kind if name in verdicts else None,
+            ratio=verdicts[name].ratio if name in verdicts else None,
+        )
+        for name in case.phases
+        if name in summaries
+    }
+    verdict = case.verdict
+    return RowView(
+        variant=case.case.variant,
+        baseline=case.baseline,
+        outcome=case.outcome,
+        failure=case.failure,
+        primary=views.get(case.primary) if case.primary else None,
+        phases=tuple(view for name, view in views.items() if name != case.primary),
+        kind=verdict.kind if verdict else None,
+        reasons=verdict.reasons if verdict else (),
+        doubt=doubt,
+        parameters=case.parameters,
+    )
+
+
+def merge_orders(orders: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    """One order that keeps newcomers behind the name they follow: `a b d` and `a c d` give `a c b d`."""
+    merged: list[str] = []
+    for names in orders:
+        place = 0
+        for name in names:
+            if name in merged:
+                place = merged.index(name) + 1
+            else:
+                merged.insert(place, name)
+                place += 1
+    return tuple(merged)

@@ -1,0 +1,114 @@
+"""Phrases that more than one format uses, so that a run reads the same wherever it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from stepmark.records.estimate import Method
+from stepmark.records.outcome import Failure
+from stepmark.records.run import RunStatus
+from stepmark.records.settings import Isolation
+from stepmark.records.verdict import Reason
+from stepmark.report import format as show
+from stepmark.report.footer import Footer
+from stepmark.report.groups import FailureGroup, FindingGroup
+from stepmark.report.view import CellView, View
+
+NOT_REACHED = "not reached"
+SHOWN_PLACES = 3
+"""Cases named under a finding, unless everything is asked for."""
+_UNFINISHED = {
+    RunStatus.INTERRUPTED: "interrupted: what was measured until then is shown",
+    RunStatus.RUNNING: "not finished: the run is still going on, or was cut off",
+}
+DOUBT = "!"
+"""Beside a verdict whose case has a warning or an error among its findings."""
+
+
+def time_heading(name: str | None, unit: show.TimeUnit | None) -> str:
+    """`step, ms`."""
+    return f"{name or 'time'}, {unit.name}" if unit else name or "time"
+
+
+def title(cell: CellView) -> str:
+    """`mylayer  features=512  tokens=64`."""
+    return "  ".join((cell.cell.suite, *(f"{name}={value}" for name, value in cell.cell.axes)))
+
+
+def context(cell: CellView, *, without: Sequence[str] = ()) -> str:
+    """`cpu · float32 · train · 1 thread`; device, dtype and mode need no name before their value."""
+    where = cell.cell
+    parts = {"device": where.device, "dtype": where.dtype, "mode": where.mode.value}
+    kept = (text for name, text in parts.items() if name not in without)
+    return " · ".join((*kept, show.plural(cell.threads, "thread")))
+
+
+def end(failure: Failure | FailureGroup) -> str:
+    """`out-of-memory in build`."""
+    return f"{failure.outcome} in {failure.stage}"
+
+
+def failure_line(failure: Failure | FailureGroup) -> str:
+    """`out-of-memory in build: tried to allocate 12 GiB`."""
+    return f"{end(failure)}: {failure.message}"
+
+
+def failure_group_line(group: FailureGroup) -> str:
+    """`mine, 2 cases: out-of-memory in build: tried to allocate 12 GiB`."""
+    return f"{group.variant}, {show.plural(len(group.cases), 'case')}: {failure_line(group)}"
+
+
+def finding_line(group: FindingGroup) -> str:
+    """`warning: few-launches in 3 cases`, and the message where it is the same in all of them."""
+    line = f"{group.severity}: {group.name} in {show.plural(len(group.places), 'case')}"
+    messages = {message for _, message in group.places}
+    return f"{line}: {messages.pop()}" if len(messages) == 1 else line
+
+
+def places(group: FindingGroup, *, most: int | None) -> list[str]:
+    """What was found where, unless it is the same everywhere; beyond `most` cases the others are counted."""
+    if len({message for _, message in group.places}) == 1:
+        return []
+    lines = [f"{case}: {message}" for case, message in group.places[:most]]
+    left = len(group.places) - len(lines)
+    return [*lines, f"and {left} more"] if left else lines
+
+
+def unfinished(footer: Footer) -> str | None:
+    """A warning where the run did not come to its end."""
+    return _UNFINISHED.get(footer.status)
+
+
+def marks(reasons: Iterable[Reason], numbered: Sequence[Reason]) -> str:
+    """The numbers of a verdict's reasons: `¹³`."""
+    return "".join(show.superscript(numbered.index(reason) + 1) for reason in reasons)
+
+
+def numbered_reasons(reasons: Sequence[Reason]) -> list[str]:
+    """`¹ the interval crosses the margin`."""
+    return [f"{show.superscript(number)} {reason}" for number, reason in enumerate(reasons, 1)]
+
+
+def outcomes(view: View) -> str:
+    """`10 cases: 8 measured, 1 crashed, 1 not reached`."""
+    ends = [f"{number} {outcome or NOT_REACHED}" for outcome, number in view.outcomes]
+    return f"{show.plural(sum(number for _, number in view.outcomes), 'case')}: {', '.join(ends)}"
+
+
+def footer_facts(footer: Footer) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """How the run was made, and which run it was."""
+    made = "nothing measured"
+    if footer.rounds:
+        made = f"{show.span(*footer.launches, 'launch')} × {show.span(*footer.rounds, 'round')}"
+    over = "launches" if footer.method is Method.T_LAUNCHES else "the blocks of one launch"
+    how = (
+        made,
+        "shared process" if footer.isolation is Isolation.SHARED else "separate processes",
+        f"margin {show.percent(footer.margin)}",
+        f"{show.percent(footer.confidence)} intervals over {over}",
+        f"seed {footer.seed}",
+    )
+    took = (show.duration(footer.finished - footer.started),) if footer.finished is not None else ()
+    versions = (f"torch {footer.torch}", f"stepmark {footer.stepmark}")
+    which = (f"run {footer.run}", footer.status.value, *took, footer.cpu, *footer.devices, *versions)
+    return how, which

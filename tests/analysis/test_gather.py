@@ -1,0 +1,85 @@
+"""The trials of each case, and how it ended."""
+
+from __future__ import annotations
+
+import msgspec
+
+from stepmark.analysis.trials import CaseTrials, gather
+from stepmark.records.outcome import Outcome
+from stepmark.records.run import Recording
+from stepmark.records.settings import Isolation
+from tests.support.recordings import fail_lane, fail_solo, make_recording
+from tests.support.trials import TRAIN, make_failure
+
+
+def by_variant(recording: Recording) -> dict[str, CaseTrials]:
+    return {trials.case.variant: trials for trials in gather(recording).values()}
+
+
+def test_every_case_of_the_run_in_its_order() -> None:
+    recording = make_recording(axes={"features": (512, 1024)}, num_launches=2)
+    assert list(gather(recording)) == [case.id for case in recording.run.cases]
+    assert list(gather(msgspec.structs.replace(recording, solos=(), launches=()))) == list(gather(recording))
+
+
+def test_lanes_are_in_the_order_of_the_launches_however_they_are_stored() -> None:
+    recording = make_recording(num_launches=3)
+    shuffled = msgspec.structs.replace(recording, launches=recording.launches[::-1])
+    assert list(by_variant(shuffled)["mine"].lanes) == [0, 1, 2]
+
+
+def test_lanes_of_other_cells_stay_there() -> None:
+    recording = make_recording(axes={"features": (512, 1024)}, num_launches=2)
+    moved = msgspec.structs.replace(recording, launches=recording.launches[:2])
+    assert [len(trials.lanes) for trials in gather(moved).values()] == [2, 2, 0, 0]
+
+
+def test_measured() -> None:
+    trials = by_variant(make_recording(num_launches=2))["mine"]
+    assert (trials.outcome, trials.failure, trials.layout) == (Outcome.MEASURED, None, TRAIN)
+
+
+def test_not_reached() -> None:
+    recording = make_recording()
+    trials = by_variant(msgspec.structs.replace(recording, launches=(), solos=()))["mine"]
+    assert (trials.outcome, trials.failure, trials.layout) == (None, None, None)
+
+
+def test_layout_is_known_from_the_solo_pass_alone() -> None:
+    trials = by_variant(msgspec.structs.replace(make_recording(), launches=()))["mine"]
+    assert (trials.outcome, trials.layout) == (None, TRAIN)
+
+
+def test_failure_alone_comes_before_failure_in_company() -> None:
+    alone = make_failure(Outcome.OUT_OF_MEMORY)
+    recording = fail_lane(make_recording(num_launches=3), "mine", launch=1, keep=4)
+    solos = tuple(
+        msgspec.structs.replace(solo, failure=alone) if solo.case.variant == "mine" else solo
+        for solo in recording.solos
+    )
+    trials = by_variant(msgspec.structs.replace(recording, solos=solos))["mine"]
+    assert (trials.outcome, trials.failure) == (Outcome.OUT_OF_MEMORY, alone)
+
+
+def test_failure_in_company_counts_although_there_are_samples() -> None:
+    trials = by_variant(fail_lane(make_recording(num_launches=3), "mine", launch=1, keep=4))["mine"]
+    assert trials.outcome is Outcome.CRASHED
+    assert trials.failure is not None
+    assert (trials.failure.launch, trials.failure.round) == (1, 4)
+    assert list(trials.measured) == [0, 1, 2]
+
+
+def test_a_lane_without_a_complete_block_is_not_measured() -> None:
+    trials = by_variant(fail_lane(make_recording(num_launches=3), "mine", launch=1, keep=0))["mine"]
+    assert list(trials.measured) == [0, 2]
+
+
+def test_separate_processes_are_a_fact_of_the_cell() -> None:
+    for isolation in Isolation:
+        trials = by_variant(make_recording(num_launches=1, isolation=isolation))["mine"]
+        assert trials.separate is (isolation is Isolation.SEPARATE)
+
+
+def test_neighbours_are_not_touched_by_a_failure() -> None:
+    trials = by_variant(fail_solo(make_recording(num_launches=2), "mine"))["dense"]
+    assert trials.outcome is Outcome.MEASURED

@@ -1,0 +1,129 @@
+"""A user's mistake: one line on what is wrong, one on what to do, exit code 2, never a bare traceback."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import QUICK, CommandLine
+from tests.support.mounts import private_mount
+
+
+@pytest.fixture
+def stepmark(tmp_path: Path) -> CommandLine:
+    (tmp_path / "bench_mine.py").write_text("raise SystemError('never imported')\n")
+    return CommandLine(home=tmp_path)
+
+
+def check(stepmark: CommandLine, arguments: tuple[str, ...], problem: str, remedy: str) -> None:
+    done = stepmark(*arguments)
+    assert done.returncode == 2, (done.stdout, done.stderr)
+    *_, first, second = done.stderr.rstrip("\n").splitlines()
+    assert first.startswith("stepmark: ")
+    assert problem in first
+    assert second.startswith("  ")
+    assert remedy in second
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem", "remedy"),
+    [
+        (("run", "dmeo"), "no suite or file 'dmeo'", "did you mean demo?"),
+        (("run", "bench_mime.py"), "no suite or file 'bench_mime.py'", "bench_mine.py"),
+        (("run",), "nothing to run", "stepmark list"),
+        (("rum",), "no command 'rum'", "did you mean run?"),
+        (("run", "demo", "--margin", "x"), "'x' is not a fraction", "1%"),
+        (("run", "demo", "--margin", "3"), "'3' is not between 0 and 1", "1%"),
+        (("run", "demo", "--budget", "soon"), "'soon' is not a duration", "90s"),
+        (("run", "demo", "--threads", "many"), "'many' is not a number of threads", "--threads auto"),
+        (("run", "demo", "--fail-on", "sloer"), "no verdict 'sloer'", "slower"),
+        (("run", "demo", "--set", "features"), "sets nothing", "features=512,1024"),
+        (("run", "demo", "--mode", "backwards"), "no mode 'backwards'", "train, forward"),
+        (("run", "--resume", "latest"), "no runs", "stepmark run"),
+        (("versus", "torch.nn.ReLU()", "--input", "8"), "one expression", "two or more"),
+        (("versus", "a", "b", "--input", "8xx"), "'8xx' is not a shape", "64x1024"),
+        (("show",), "no runs", "stepmark run"),
+        (("export", "latest"), "no runs", "stepmark run"),
+        (("run", "demo", "--store", "/dev/null/x.db"), "cannot be made", "--store"),
+        (("run", "demo", "--store", "."), "is a directory", "name a file"),
+    ],
+)
+def test_mistakes_found_before_anything_is_imported(
+    stepmark: CommandLine, arguments: tuple[str, ...], problem: str, remedy: str
+) -> None:
+    check(stepmark, arguments, problem, remedy)
+
+
+def test_a_file_that_is_no_store(stepmark: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "notes.db").write_text("dear diary, " * 100)
+    check(stepmark, ("show", "--store", "notes.db"), "notes.db", "--store")
+
+
+def test_a_store_of_a_newer_stepmark(stepmark: CommandLine, tmp_path: Path) -> None:
+    made = stepmark("run", "nothing-here", "--store", "new.db")
+    assert made.returncode == 2
+    from stepmark.store.store import Store
+
+    Store.open(f"sqlite:///{tmp_path / 'new.db'}").close()
+    with sqlite3.connect(tmp_path / "new.db") as connection:
+        connection.execute("update stepmark_schema set version_num = '9999'")
+    check(stepmark, ("runs", "--store", "new.db"), "newer stepmark", "stepmark")
+
+
+@pytest.mark.process
+def test_a_read_only_disk(tmp_path: Path) -> None:
+    fixed = tmp_path / "fixed"
+    fixed.mkdir()
+    inside = private_mount('mount --bind "$D" "$D" && mount -o remount,bind,ro "$D"', fixed)
+    stepmark = CommandLine(home=tmp_path, before=inside)
+    check(stepmark, ("run", "demo", "--store", str(fixed / "a.db")), "read-only", "--store")
+
+
+NO_BASELINE = """
+import stepmark as sm
+suite = sm.Suite("plain", axes={"features": [16]}, modes=["forward"])
+@suite.variant
+def one(c): ...
+@suite.variant
+def two(c): ...
+"""
+NOTHING = NO_BASELINE.replace("@suite.variant\ndef one", "@suite.variant(baseline=True)\ndef one")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("text", "options", "problem", "remedy"),
+    [
+        (NO_BASELINE, (), "suite 'plain' has no baseline", "@suite.variant(baseline=True)"),
+        (NOTHING, (), "variant 'one' of suite 'plain' returned nothing", "mend it"),
+        (NOTHING, ("--set", "featuers=3"), "no axis 'featuers'", "did you mean features?"),
+        (NOTHING, ("--set", "features=wide"), "'wide' is not a value for axis 'features'", "16"),
+        (NOTHING, ("--filter", "features <"), "filter 'features <' does not parse", "features<2048"),
+        (NOTHING, ("--filter", "tokens < 3"), "unknown axis 'tokens'", "features"),
+        (NOTHING, ("--filter", "features > 99"), "leaves nothing to measure", "--cases"),
+        (NOTHING, ("--device", "cuda"), "no CUDA device", "--device cpu"),
+        ("import stepmark\n", (), "defines no suite", "stepmark.Suite"),
+        ("import nowhere_to_be_found\n", (), "failed to import: ModuleNotFoundError", "traceback"),
+        ("def broken(:\n", (), "failed to import: SyntaxError", "traceback"),
+    ],
+)
+def test_mistakes_in_the_bench_file_or_about_it(
+    stepmark: CommandLine,
+    tmp_path: Path,
+    text: str,
+    options: tuple[str, ...],
+    problem: str,
+    remedy: str,
+) -> None:
+    (tmp_path / "bench_mine.py").write_text(text)
+    check(stepmark, ("run", "bench_mine.py", *QUICK, *options), problem, remedy)
+
+
+@pytest.mark.process
+def test_the_traceback_of_a_bench_file_is_its_own(stepmark: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "bench_mine.py").write_text("import stepmark\nundefined_name\n")
+    done = stepmark("run", "bench_mine.py")
+    assert 'bench_mine.py", line 2' in done.stderr
+    assert "stepmark/engines" not in done.stderr
