@@ -44,5 +44,5 @@ def closes(c):
 
 @suite.variant
 def redirects(c):
-    sys.stdout = sys.stderr = open(os.devnull, "w")
+    sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     return step(lambda: os.dup2(os.open(os.devnull, os.O_WRONLY), 1))

@@ -7,28 +7,28 @@ from pathlib import Path
 
 def oom_kills() -> int:
     """Kills counted by the kernel and by this process's control group, summed; only differences matter."""
-    counters = [(Path("/proc/vmstat"), "oom_kill"), *_group_files()]
-    return sum(_counter(path, key) for path, key in counters)
+    return sum(_kills(path) for path in _counters())
 
 
-def _group_files() -> list[tuple[Path, str]]:
+def _counters() -> list[Path]:
+    """Files with a line `oom_kill N`: the machine's, and the group's in versions 1 and 2 of the interface."""
+    files = [Path("/proc/vmstat")]
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()
     except OSError:
-        return []
-    files = []
+        return files
     for line in lines:
         _, controllers, group = line.split(":", 2)
         if not controllers:
-            files.append((Path(f"/sys/fs/cgroup{group}/memory.events"), "oom_kill"))
+            files.append(Path(f"/sys/fs/cgroup{group}/memory.events"))
         elif "memory" in controllers.split(","):
-            files.append((Path(f"/sys/fs/cgroup/memory{group}/memory.oom_control"), "oom_kill"))
+            files.append(Path(f"/sys/fs/cgroup/memory{group}/memory.oom_control"))
     return files
 
 
-def _counter(path: Path, key: str) -> int:
+def _kills(path: Path) -> int:
     try:
-        lines = path.read_text().splitlines()
+        rows = [line.split() for line in path.read_text().splitlines()]
     except OSError:
         return 0
-    return sum(int(line.split()[1]) for line in lines if line.split()[0] == key)
+    return sum(int(row[1]) for row in rows if row[:1] == ["oom_kill"])

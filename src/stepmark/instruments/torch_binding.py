@@ -184,7 +184,8 @@ class _Iteration:
         self._loss.backward()
 
     def backward(self) -> None:
-        self.output.backward(self._gradient if self._gradient is not None else self._fixed_gradient())
+        gradient = self._gradient if self._gradient is not None else self._fixed_gradient()
+        self.output.backward(gradient)
 
     def _fixed_gradient(self) -> torch.Tensor:
         if not isinstance(self.output, torch.Tensor):

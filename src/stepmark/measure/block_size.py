@@ -17,10 +17,11 @@ MOST_ITERATIONS = 100_000
 def block_size(seconds: Sequence[float], *, whole: int | None, block_seconds: float) -> tuple[int, ...]:
     """Iterations per phase, from the seconds each phase takes once; `whole` is the index of the whole phase.
 
-    Phases of a whole run together and share one count; operations share the block's time equally.
+    Phases of a whole share one count, half of what fills the block, because the whole and its phases are
+    timed in turn (sampler.py); operations share the block's time equally.
     """
     if whole is not None:
-        return (_fill(seconds[whole], block_seconds),) * len(seconds)
+        return (_fill(seconds[whole], block_seconds / 2.0),) * len(seconds)
     return tuple(_fill(each, block_seconds / len(seconds)) for each in seconds)
 
 

@@ -1,0 +1,1 @@
+"""Stepmark measures itself: `python -m benchmarks`, whose figures stand in docs/speed.md."""

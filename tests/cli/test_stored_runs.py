@@ -1,0 +1,113 @@
+"""`show`, `runs`, `export` and `list` over a store of synthetic recordings: no workers, no torch."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from stepmark.cli import cli
+from stepmark.errors import StepmarkError
+from stepmark.records.run import Recording
+from stepmark.store.store import Store
+from tests.support.recordings import fail_lane, make_recording
+
+
+def recorded() -> Recording:
+    measured = make_recording(
+        variants={"dense": 1.0, "mine": 1.2, "broken": 1.0},
+        axes={"features": (512, 1024)},
+        num_launches=4,
+        num_rounds=12,
+    )
+    return fail_lane(measured, "broken", launch=1, keep=5)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    place = str(tmp_path / "runs.db")
+    recording = recorded()
+    with Store.open(f"sqlite:///{place}") as opened:
+        opened.begin(recording.run)
+        for trial in recording.trials:
+            opened.append(recording.run.id, trial)
+    return place
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, arguments, catch_exceptions=False, env={"COLUMNS": "80"})
+
+
+def test_show_prints_the_latest_run(store: str) -> None:
+    done = invoke("show", "--store", store)
+    assert done.exit_code == 0
+    assert "features=512" in done.output
+    assert "broken" in done.output
+    assert all(len(line) <= 80 for line in done.output.splitlines())
+
+
+def test_show_can_judge_by_another_margin(store: str) -> None:
+    strict = invoke("show", "--store", store, "--margin", "0.1%").output
+    loose = invoke("show", "--store", store, "--margin", "90%").output
+    assert "EQUIVALENT" in loose
+    assert strict != loose
+
+
+def test_show_lists_phases_and_failures(store: str) -> None:
+    assert "backward" in invoke("show", "--store", store, "--phases").output
+    assert "broken" in invoke("show", "--store", store, "--failures").output
+
+
+@pytest.mark.parametrize("format_", ["markdown", "csv", "json", "jsonl"])
+def test_export_writes_every_format(store: str, format_: str, tmp_path: Path) -> None:
+    printed = invoke("export", "--store", store, "--format", format_)
+    assert printed.exit_code == 0
+    file = tmp_path / "out"
+    assert invoke("export", "--store", store, "--format", format_, "-o", str(file)).exit_code == 0
+    assert file.read_text() == printed.output
+    if format_ == "json":
+        assert json.loads(printed.output)["format"] == 1
+    if format_ == "jsonl":
+        assert all(json.loads(line)["kind"] for line in printed.output.splitlines())
+    if format_ == "csv":
+        rows = list(csv.DictReader(io.StringIO(printed.output)))
+        assert {row["variant"] for row in rows} == {"dense", "mine", "broken"}
+
+
+def test_export_to_a_place_that_cannot_be_written(store: str) -> None:
+    with pytest.raises(StepmarkError, match="cannot write"):
+        invoke("export", "--store", store, "-o", "/dev/null/x")
+
+
+def test_runs_lists_them_newest_first(store: str) -> None:
+    done = invoke("runs", "--store", store)
+    assert recorded().run.id in done.output
+
+
+def test_a_run_that_is_not_there(store: str) -> None:
+    with pytest.raises(StepmarkError) as caught:
+        invoke("show", "20990101", "--store", store)
+    assert caught.value.remedy
+
+
+def test_list_names_suites_without_importing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bench_mine.py").write_text("raise SystemError\nsuite = sm.Suite('mylayer')\n")
+    monkeypatch.chdir(tmp_path)
+    done = invoke("list")
+    assert done.exit_code == 0
+    assert "demo" in done.output
+    assert "mylayer" in done.output
+    assert "bench_mine.py" in done.output
+
+
+def test_a_reader_that_leaves_early_is_no_error(store: str) -> None:
+    script = f"{sys.executable} -m stepmark export --store {store} --format jsonl | head -1"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("{")
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,95 @@
+"""The kernel's OOM killer, for real where a memory group can be made; and its counters, from files."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from stepmark.engines import oom
+
+MEMORY = Path("/sys/fs/cgroup/memory")
+LIMIT = 1 << 30
+
+
+@pytest.fixture
+def small_group() -> Iterator[Path]:
+    """A control group with little memory, in version 1 or 2 of the kernel's interface."""
+    base, limit = (MEMORY, "memory.limit_in_bytes") if MEMORY.is_dir() else (MEMORY.parent, "memory.max")
+    group = base / f"stepmark-test-{uuid.uuid4().hex[:8]}"
+    try:
+        group.mkdir()
+        (group / limit).write_text(str(LIMIT))
+    except OSError as error:
+        if group.exists():
+            group.rmdir()
+        pytest.skip(f"no memory group can be made here: {error}")
+    yield group
+    group.rmdir()
+
+
+PROGRAM = """
+import json, sys
+from stepmark.engines.local import LocalEngine
+from stepmark.measure.assignment import SoloAssignment
+from stepmark.records.case import Case, Cell, Mode
+from stepmark.records.settings import Settings
+from stepmark.records.source import FileSource
+open(sys.argv[2] + "/cgroup.procs", "w").write("0")
+settings = Settings(timeout=60.0)
+engine = LocalEngine(settings)
+results = []
+for variant in ("greedy", "modest"):
+    case = Case(variant=variant, cell=Cell(suite="memory", mode=Mode.FORWARD))
+    trial = engine.perform(SoloAssignment(case=case, source=FileSource(path=sys.argv[1]), settings=settings))
+    results.append([trial.outcome, trial.failure.cause if trial.failure else None])
+engine.close()
+print(json.dumps(results))
+"""
+BENCH = """
+import stepmark as sm
+suite = sm.Suite("memory", modes=["forward"])
+@suite.variant(baseline=True)
+def modest(c):
+    return sm.Step(lambda x: x + 1, inputs=sm.randn(8))
+@suite.variant
+def greedy(c):
+    return sm.Step(lambda x: bytearray(b"x") * (4 << 30), inputs=sm.randn(8))
+"""
+
+
+@pytest.mark.process
+def test_an_oom_kill_is_the_cases_outcome_and_the_next_case_runs(small_group: Path, tmp_path: Path) -> None:
+    bench = tmp_path / "bench_memory.py"
+    bench.write_text(BENCH)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(bench), str(small_group)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [["out-of-memory", "oom-killer"], ["measured", None]]
+
+
+def test_the_counters_are_read_from_the_kernel_and_the_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vmstat, events = tmp_path / "vmstat", tmp_path / "memory.events"
+    vmstat.write_text("pgfault 12\noom_kill 3\n")
+    events.write_text("low 0\noom 9\noom_kill 4\n")
+    monkeypatch.setattr(oom, "_counters", lambda: [vmstat, events, tmp_path / "missing"])
+    assert oom.oom_kills() == 7
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the counters are Linux's")
+def test_nobody_was_killed_between_two_readings() -> None:
+    assert oom.oom_kills() == oom.oom_kills()
+    assert os.path.exists("/proc/vmstat")

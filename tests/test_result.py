@@ -1,0 +1,69 @@
+"""A result: verdicts, files by their ending, a store, a data frame."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from stepmark.errors import UsageError
+from stepmark.records.settings import Policy
+from stepmark.records.verdict import VerdictKind
+from stepmark.result import Result
+from stepmark.store.store import Store
+from tests.support.recordings import make_recording
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return Result(make_recording(axes={"features": (512, 1024)}, num_launches=5))
+
+
+def test_verdicts_and_cases(result: Result) -> None:
+    assert len(result.cases) == 4
+    assert [verdict.case for verdict in result.verdicts] == [
+        case.case.id for case in result.cases if not case.baseline
+    ]
+    assert {summary.phase for summary in result.summaries} >= {"step", "forward", "backward"}
+    assert result.id in repr(result)
+
+
+def test_another_policy_another_verdict(result: Result) -> None:
+    lenient = Result(result.recording, Policy(margin=0.9))
+    assert {verdict.kind for verdict in lenient.verdicts} == {VerdictKind.EQUIVALENT}
+
+
+@pytest.mark.parametrize("ending", [".json", ".jsonl", ".csv", ".md", ".txt"])
+def test_save_by_ending(result: Result, tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"result{ending}"
+    result.save(path)
+    assert path.read_text()
+    if ending == ".json":
+        assert json.loads(path.read_text())["run"]["id"] == result.id
+
+
+def test_save_into_a_store(result: Result, tmp_path: Path) -> None:
+    result.save(tmp_path / "kept.db")
+    with Store.open(f"sqlite:///{tmp_path / 'kept.db'}") as store:
+        assert store.load(result.id) == result.recording
+
+
+def test_an_unknown_ending(result: Result, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="an ending stepmark does not write"):
+        result.save(tmp_path / "result.xlsx")
+
+
+def test_to_frame(result: Result) -> None:
+    frame = result.to_frame()
+    assert set(frame["variant"]) == {"dense", "mine"}
+    assert set(frame["features"]) == {512, 1024}
+    assert (frame["median_seconds"] > 0).any()
+
+
+def test_to_frame_without_pandas(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(UsageError, match="needs pandas"):
+        result.to_frame()
