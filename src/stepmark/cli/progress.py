@@ -13,17 +13,10 @@ from contextlib import contextmanager
 
 import click
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from stepmark.records.run import Run
-from stepmark.records.trial import SoloTrial, Trial
+from stepmark.records.trial import LaunchTrial, SoloTrial, Trial
 
 _PLAIN_INTERVAL = 5.0
 """Seconds between lines where standard error is not a terminal."""
@@ -51,15 +44,15 @@ class BarDisplay(ProgressDisplay):
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
-            MofNCompleteColumn(),
+            TextColumn("{task.fields[count]}"),
             TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
+            TextColumn("{task.fields[left]}"),
             console=Console(stderr=True),
             auto_refresh=False,
             transient=True,
         )
-        self._task = self._progress.add_task("starting workers", total=None)
+        self._task = self._progress.add_task("starting workers", total=None, count="", left="")
+        self._forecast = Forecast(budget=None)
         self._progress.start()
         self._progress.refresh()
 
@@ -68,17 +61,56 @@ class BarDisplay(ProgressDisplay):
 
     def begins(self, run: Run, resumed: int) -> None:
         super().begins(run, resumed)
-        self._progress.update(self._task, description="solo passes", completed=resumed, refresh=True)
+        self._forecast = Forecast(budget=run.settings.budget)
+        self._progress.update(self._task, description="solo passes", refresh=True)
 
     def advances(self, trial: Trial, done: int, total: int) -> None:
         if isinstance(trial, SoloTrial) and trial.failure is not None:
             self._progress.console.print(f"{trial.case.id}: {trial.failure.message}", markup=False)
+        forecast = self._forecast
+        forecast.note(trial)
+        left = forecast.left(total - done)
         self._progress.update(
-            self._task, description=_doing(trial), completed=done, total=total, refresh=True
+            self._task,
+            description=_doing(trial),
+            count=f"{done} trials" if forecast.budget else f"{done}/{total}",
+            left="" if left is None else f"about {_short(left)} left",
+            completed=forecast.elapsed,
+            total=None if left is None else forecast.elapsed + left,
+            refresh=True,
         )
 
     def close(self) -> None:
         self._progress.stop()
+
+
+class Forecast:
+    """How long a run will still take, from the launches seen so far, or from its budget."""
+
+    def __init__(self, budget: float | None) -> None:
+        self.budget = budget
+        self._begin = time.monotonic()
+        self._launches: list[float] = []
+
+    @property
+    def elapsed(self) -> float:
+        return time.monotonic() - self._begin
+
+    def note(self, trial: Trial) -> None:
+        if isinstance(trial, LaunchTrial):
+            self._launches.append(trial.seconds)
+
+    def left(self, trials: int) -> float | None:
+        """Seconds, or None before the first launch has shown how long one takes."""
+        if self.budget is not None:
+            return max(0.0, self.budget - self.elapsed)
+        if not self._launches:
+            return None
+        return trials * sum(self._launches) / len(self._launches)
+
+
+def _short(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
 class LineDisplay(ProgressDisplay):

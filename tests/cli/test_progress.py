@@ -1,0 +1,60 @@
+"""The progress display: what it forecasts, and what it draws on a real terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stepmark.cli.progress import Forecast
+from tests.support.commands import QUICK, CommandLine
+from tests.support.recordings import make_recording
+
+
+def test_the_forecast_knows_nothing_before_the_first_launch() -> None:
+    forecast = Forecast(budget=None)
+    recording = make_recording(num_launches=2)
+    forecast.note(recording.solos[0])
+    assert forecast.left(5) is None
+    launch = recording.launches[0]
+    forecast.note(launch)
+    assert forecast.left(5) == pytest.approx(5 * launch.seconds)
+
+
+def test_a_budget_is_the_forecast() -> None:
+    assert 59.0 < (Forecast(budget=60.0).left(1000) or 0.0) <= 60.0
+    assert Forecast(budget=0.0).left(3) == 0.0
+
+
+@pytest.mark.process
+def test_on_a_terminal_there_is_a_bar_that_goes_away(tmp_path: Path, benches: Path) -> None:
+    stepmark = CommandLine(home=tmp_path)
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "stepmark", "run", str(benches / "bench_plain.py"), *QUICK],
+        env={**stepmark.environment, "TERM": "xterm"},
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        stdin=subprocess.DEVNULL,
+        text=True,
+    )
+    os.close(theirs)
+    drawn = b""
+    try:
+        while chunk := os.read(ours, 65536):
+            drawn += chunk
+    except OSError:  # the terminal's other end was closed
+        pass
+    out, _ = process.communicate(timeout=60)
+    os.close(ours)
+    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", drawn.decode())
+    assert process.returncode == 0
+    assert "starting workers" in text
+    assert "launches" in text
+    assert "left" in text
+    assert "launches ━" not in out
