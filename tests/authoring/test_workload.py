@@ -1,0 +1,58 @@
+"""Steps and operations as users write them."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepmark.authoring.inputs import randn
+from stepmark.authoring.workload import Ops, Step
+
+
+def nothing() -> None:
+    pass
+
+
+OPERATIONS = {"quantize": nothing, "matmul": nothing, "dequantize": nothing}
+
+
+def test_a_step_needs_only_something_to_call() -> None:
+    step = Step(nothing)
+    assert (step.module, step.inputs, step.target) == (nothing, (), ())
+    assert (step.loss, step.optimizer, step.autocast, step.compile) == (None, None, None, False)
+
+
+def test_all_but_the_module_are_named() -> None:
+    with pytest.raises(TypeError, match="positional"):
+        Step(nothing, randn(2))  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="positional"):
+        Ops(OPERATIONS, {"all": ("matmul",)})  # type: ignore[call-arg]
+
+
+def test_totals_are_sums_of_known_operations() -> None:
+    ops = Ops(OPERATIONS, totals={"overhead": ["quantize", "dequantize"]}, primary="overhead")
+    assert ops.totals["overhead"] == ["quantize", "dequantize"]
+
+
+def test_no_operations_are_refused() -> None:
+    with pytest.raises(ValueError, match="at least one operation"):
+        Ops({})
+
+
+def test_a_total_of_something_unknown_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="total 'all' names unknown operations: norm, add"):
+        Ops(OPERATIONS, totals={"all": ["matmul", "norm", "add"]})
+
+
+def test_a_name_is_an_operation_or_a_total() -> None:
+    with pytest.raises(ValueError, match="'matmul' is both"):
+        Ops(OPERATIONS, totals={"matmul": ["quantize"]})
+
+
+@pytest.mark.parametrize("primary", ["matmul", "all"])
+def test_the_primary_is_an_operation_or_a_total(primary: str) -> None:
+    assert Ops(OPERATIONS, totals={"all": list(OPERATIONS)}, primary=primary).primary == primary
+
+
+def test_an_unknown_primary_is_refused() -> None:
+    with pytest.raises(ValueError, match="primary 'speed' is neither"):
+        Ops(OPERATIONS, primary="speed")

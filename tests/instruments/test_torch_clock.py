@@ -1,0 +1,99 @@
+"""Torch's clocks, and its global flags read and put back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from stepmark.instruments import torch_clock
+from stepmark.instruments.torch_clock import (
+    SynchronisedInstrument,
+    TorchInstrument,
+    instrument_for,
+    torch_flags,
+)
+from stepmark.measure.instrument import Instrument
+
+
+@pytest.fixture(autouse=True)
+def flags_as_they_were() -> Iterator[None]:
+    before = torch_flags()
+    yield
+    TorchInstrument().restore(before)
+    assert torch_flags() == before
+
+
+def set_benchmark() -> None:
+    torch.backends.cudnn.benchmark = not torch.backends.cudnn.benchmark
+
+
+CHANGES: dict[str, Callable[[], Any]] = {
+    "grad_enabled": lambda: torch.set_grad_enabled(False),
+    "default_dtype": lambda: torch.set_default_dtype(torch.float64),
+    "num_threads": lambda: torch.set_num_threads(torch.get_num_threads() + 1),
+    "float32_matmul_precision": lambda: torch.set_float32_matmul_precision("high"),
+    "deterministic_algorithms": lambda: torch.use_deterministic_algorithms(True),
+    "cudnn_benchmark": set_benchmark,
+    "autocast_cpu": lambda: torch.set_autocast_enabled("cpu", True),
+    "autocast_cuda": lambda: torch.set_autocast_enabled("cuda", True),
+}
+
+
+def test_every_flag_is_tried_here() -> None:
+    assert set(CHANGES) == set(torch_flags()) == set(torch_clock._SETTERS)
+
+
+@pytest.mark.parametrize("name", sorted(CHANGES))
+def test_a_changed_flag_is_seen_and_put_back(name: str) -> None:
+    instrument: Instrument = TorchInstrument()
+    before = instrument.flags()
+    CHANGES[name]()
+    after = instrument.flags()
+    assert {flag for flag in before if before[flag] != after[flag]} == {name}
+    instrument.restore(before)
+    assert instrument.flags() == before
+
+
+def test_all_at_once() -> None:
+    instrument = TorchInstrument()
+    before = instrument.flags()
+    for change in CHANGES.values():
+        change()
+    assert all(instrument.flags()[name] != value for name, value in before.items())
+    instrument.restore(before)
+    assert instrument.flags() == before
+
+
+def test_flags_that_did_not_change_are_not_set_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Setting the number of threads, even to what it is, makes torch rebuild its pool."""
+    monkeypatch.setattr(torch, "set_num_threads", lambda _: pytest.fail("touched"))
+    TorchInstrument().restore(torch_flags())
+
+
+def test_the_cpus_clock_counts_nanoseconds_forwards() -> None:
+    instrument = instrument_for("cpu")
+    assert type(instrument) is TorchInstrument
+    marks = [instrument.mark() for _ in range(100)]
+    assert list(instrument.nanoseconds(marks)) == marks == sorted(marks)
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:1"])
+def test_an_accelerator_is_waited_for_before_the_clock_is_read(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log: list[object] = []
+    monkeypatch.setattr(torch.cuda, "synchronize", log.append)
+
+    def read() -> int:
+        log.append("read")
+        return 5
+
+    monkeypatch.setattr(time, "perf_counter_ns", read)
+    instrument = instrument_for(device)
+    assert isinstance(instrument, SynchronisedInstrument)
+    assert instrument.mark() == 5
+    assert log == [device, "read"], "that very device, and not the one that happens to be current"

@@ -1,0 +1,299 @@
+"""The schedule: solos first, launches round the cells, and after an interruption exactly on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from itertools import chain, count
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from stepmark.measure.assignment import Assignment, LaunchAssignment, SoloAssignment
+from stepmark.measure.schedule import Schedule
+from stepmark.records.outcome import Stage
+from stepmark.records.run import Run
+from stepmark.records.settings import Settings
+from stepmark.records.source import BuiltinSource, FileSource
+from stepmark.records.trial import LaunchTrial, Trial
+from tests.support.recordings import make_run
+from tests.support.trials import make_failure, make_lane, make_launch, make_solo
+
+quick = settings(deadline=None, max_examples=50)
+
+Fate = Callable[[Assignment], Trial]
+"""What becomes of an assignment."""
+
+
+def run_of(
+    cells: int = 2, variants: str = "ab", launches: int = 3, seed: int = 0, budget: float | None = None
+) -> Run:
+    axes = {"features": tuple(range(cells))}
+    return make_run(
+        variants=tuple(variants), axes=axes, settings=Settings(launches=launches, seed=seed, budget=budget)
+    )
+
+
+def fine(assignment: Assignment) -> Trial:
+    match assignment:
+        case SoloAssignment():
+            return make_solo(assignment.case)
+        case LaunchAssignment():
+            lanes = [make_lane(case.variant, {}) for case in assignment.cases]
+            return make_launch(assignment.cell, lanes, number=assignment.number)
+
+
+def carry_out(
+    run: Run, fate: Fate = fine, past: list[Trial] | None = None
+) -> tuple[list[Assignment], list[Trial]]:
+    """Everything assigned and everything that came back, to the end."""
+    schedule = Schedule(run, past or [])
+    assigned: list[Assignment] = []
+    trials: list[Trial] = []
+    while (assignment := schedule.next(0.0)) is not None:
+        assert len(assigned) < 500, "it must end"
+        trial = fate(assignment)
+        schedule.note(trial)
+        assigned.append(assignment)
+        trials.append(trial)
+        done, total = schedule.progress
+        assert done == len(past or []) + len(trials) <= total
+    assert schedule.progress[0] == schedule.progress[1], "nothing is left"
+    return assigned, trials
+
+
+def launches(assigned: list[Assignment]) -> list[LaunchAssignment]:
+    return [one for one in assigned if isinstance(one, LaunchAssignment)]
+
+
+sizes = st.builds(
+    run_of,
+    cells=st.integers(1, 4),
+    variants=st.sampled_from(["a", "ab", "abc"]),
+    launches=st.integers(1, 4),
+    seed=st.integers(0, 100),
+)
+
+
+@st.composite
+def fates(draw: st.DrawFn) -> Fate:
+    """Now and then a solo fails, a lane fails, or a launch is cut short with a culprit."""
+    dice = draw(st.lists(st.integers(0, 9), min_size=1, max_size=60))
+    rolls = chain(dice, count(5, 0))
+
+    def fate(assignment: Assignment) -> Trial:
+        trial, roll = fine(assignment), next(rolls)
+        if isinstance(assignment, SoloAssignment):
+            return make_solo(assignment.case, failure=make_failure()) if roll == 0 else trial
+        assert isinstance(trial, LaunchTrial)
+        if roll > 2:
+            return trial
+        failed = replace(trial.lanes[roll % len(trial.lanes)], failure=make_failure(stage=Stage.ROUNDS))
+        lanes = tuple(failed if lane.variant == failed.variant else lane for lane in trial.lanes)
+        return replace(trial, lanes=lanes, cut_short=roll != 2)
+
+    return fate
+
+
+@quick
+@given(sizes)
+def test_every_case_passes_alone_before_any_launch(run: Run) -> None:
+    assigned, _ = carry_out(run)
+    num_cases = len(run.cases)
+    solos = [one.case for one in assigned[:num_cases] if isinstance(one, SoloAssignment)]
+    assert solos == list(run.cases)
+    assert len(launches(assigned)) == len(assigned) - num_cases
+
+
+@quick
+@given(sizes)
+def test_where_nothing_fails_the_total_never_changes(run: Run) -> None:
+    schedule = Schedule(run)
+    cells = {case.cell for case in run.cases}
+    total = len(run.cases) + run.settings.launches * len(cells)
+    for done in range(total):
+        assert schedule.progress == (done, total)
+        assignment = schedule.next(0.0)
+        assert assignment is not None
+        schedule.note(fine(assignment))
+    assert schedule.progress == (total, total)
+
+
+@quick
+@given(sizes)
+def test_launches_go_round_the_cells(run: Run) -> None:
+    assigned, _ = carry_out(run)
+    done = Counter({case.cell: 0 for case in run.cases})
+    for launch in launches(assigned):
+        assert launch.number == done[launch.cell]
+        done[launch.cell] += 1
+        assert max(done.values()) - min(done.values()) <= 1
+        assert [case.variant for case in launch.cases] == [
+            c.variant for c in run.cases if c.cell == launch.cell
+        ]
+    assert set(done.values()) == {run.settings.launches}
+
+
+def test_the_cells_take_turns_in_random_order() -> None:
+    assigned, _ = carry_out(run_of(cells=4, launches=6))
+    cells = [launch.cell.point for launch in launches(assigned)]
+    laps = [tuple(cells[i : i + 4]) for i in range(0, 24, 4)]
+    assert all(len(set(lap)) == 4 for lap in laps)
+    assert len(set(laps)) > 3
+    firsts = Counter(
+        launches(carry_out(run_of(cells=3, launches=1, seed=seed))[0])[0].cell.point for seed in range(90)
+    )
+    assert all(firsts[point] > 15 for point in ("features=0", "features=1", "features=2"))
+
+
+def test_everything_random_follows_from_the_seed() -> None:
+    one, same = (carry_out(run_of(cells=4, launches=5, seed=3))[0] for _ in range(2))
+    other, _ = carry_out(run_of(cells=4, launches=5, seed=4))
+    assert one == same
+    assert [a.cell for a in launches(one)] != [a.cell for a in launches(other)]
+    seeds = [assignment.seed for assignment in launches(one)]
+    assert len(set(seeds)) == len(seeds), "every launch draws anew"
+    assert len({a.seed for a in one if isinstance(a, SoloAssignment)}) == 4, (
+        "variants of a cell share parameters"
+    )
+
+
+@quick
+@given(sizes, fates())
+def test_what_failed_is_never_run_again(run: Run, fate: Fate) -> None:
+    assigned, trials = carry_out(run, fate)
+    gone: set[tuple[str, str]] = set()
+    for assignment, trial in zip(assigned, trials, strict=True):
+        if isinstance(assignment, SoloAssignment):
+            if trial == make_solo(assignment.case, failure=make_failure()):
+                gone.add((assignment.case.cell.id, assignment.case.variant))
+            continue
+        assert assignment.cases
+        assert not {(assignment.cell.id, case.variant) for case in assignment.cases} & gone
+        assert isinstance(trial, LaunchTrial)
+        gone |= {(trial.cell.id, lane.variant) for lane in trial.lanes if lane.failure}
+
+
+@quick
+@given(sizes, fates())
+def test_launches_cut_short_do_not_count_but_keep_their_number(run: Run, fate: Fate) -> None:
+    assigned, trials = carry_out(run, fate)
+    whole = Counter(t.cell.id for t in trials if isinstance(t, LaunchTrial) and not t.cut_short)
+    numbers: dict[str, list[int]] = {}
+    for launch in launches(assigned):
+        numbers.setdefault(launch.cell.id, []).append(launch.number)
+    assert all(given == list(range(len(given))) for given in numbers.values())
+    lost = {
+        (t.cell.id, lane.variant)
+        for t in trials
+        if isinstance(t, LaunchTrial)
+        for lane in t.lanes
+        if lane.failure
+    }
+    failed_alone = {
+        (t.case.cell.id, t.case.variant) for t in trials if not isinstance(t, LaunchTrial) and t.failure
+    }
+    for cell in {case.cell for case in run.cases}:
+        variants = {(cell.id, case.variant) for case in run.cases if case.cell == cell}
+        if variants - lost - failed_alone:
+            assert whole[cell.id] == run.settings.launches
+
+
+def test_a_launch_cut_short_is_made_up_for() -> None:
+    cut = iter([True, False, True])
+
+    def fate(assignment: Assignment) -> Trial:
+        trial = fine(assignment)
+        return replace(trial, cut_short=next(cut, False)) if isinstance(trial, LaunchTrial) else trial
+
+    assigned, _ = carry_out(run_of(cells=1, launches=3), fate)
+    assert [launch.number for launch in launches(assigned)] == [0, 1, 2, 3, 4]
+
+
+@quick
+@given(sizes, fates(), st.data())
+def test_a_resumed_run_goes_on_exactly_where_it_stopped(run: Run, fate: Fate, data: st.DataObject) -> None:
+    assigned, trials = carry_out(run, fate)
+    stop = data.draw(st.integers(0, len(trials)))
+    resumed = Schedule(run, trials[:stop])
+    expected = assigned[stop] if stop < len(assigned) else None
+    assert resumed.next(0.0) == expected
+    replayed = iter(trials[stop:])
+    again, _ = carry_out(run, lambda _: next(replayed), past=trials[:stop])
+    assert again == assigned[stop:]
+
+
+def test_the_stored_order_of_solos_and_launches_does_not_matter_to_what_is_missing() -> None:
+    """A store returns solo passes first, however they were mixed."""
+    run = run_of(cells=2, launches=3)
+    _, trials = carry_out(run)
+    kept = [*trials[:4], *reversed(trials[4:8])]
+    numbers = [one.number for one in launches(carry_out(run, past=kept)[0])]
+    assert len(numbers) == 2
+
+
+def test_a_run_whose_every_case_failed_alone_is_over() -> None:
+    def fate(assignment: Assignment) -> Trial:
+        assert isinstance(assignment, SoloAssignment)
+        return make_solo(assignment.case, failure=make_failure())
+
+    assigned, _ = carry_out(run_of(cells=3, variants="abc"), fate)
+    assert len(assigned) == 9
+
+
+def test_a_cell_that_lost_everybody_in_its_first_launch_is_over() -> None:
+    def fate(assignment: Assignment) -> Trial:
+        trial = fine(assignment)
+        if isinstance(trial, LaunchTrial) and trial.cell.point == "features=0":
+            lanes = tuple(replace(lane, failure=make_failure()) for lane in trial.lanes)
+            return replace(trial, lanes=lanes, cut_short=True)
+        return trial
+
+    assigned, _ = carry_out(run_of(cells=2, launches=3), fate)
+    assert Counter(launch.cell.point for launch in launches(assigned)) == {"features=0": 1, "features=1": 3}
+
+
+def test_the_budget_stops_launches_but_not_solos() -> None:
+    run = run_of(cells=1, launches=3, budget=10.0)
+    schedule = Schedule(run)
+    for _ in run.cases:
+        assignment = schedule.next(1000.0)
+        assert isinstance(assignment, SoloAssignment)
+        schedule.note(fine(assignment))
+    assert isinstance(schedule.next(9.9), LaunchAssignment)
+    assert schedule.next(10.0) is None
+    assert schedule.next(1e9) is None
+    assert Schedule(run_of(cells=1)).next(1e9) is not None, "without a budget there is no hurry"
+
+
+def test_progress_counts_what_is_left() -> None:
+    run = run_of(cells=2, variants="ab", launches=3)
+    schedule = Schedule(run)
+    assert schedule.progress == (0, 4 + 6)
+    schedule.note(make_solo(run.cases[0], failure=make_failure()))
+    assert schedule.progress == (1, 10)
+    schedule.note(make_solo(run.cases[1], failure=make_failure()))
+    assert schedule.progress == (2, 7), "the launches of a cell without variants are not to come"
+
+
+def test_every_assignment_knows_its_suites_source() -> None:
+    first, second = make_run(suite="one"), make_run(suite="two")
+    sources = (BuiltinSource(name="one"), FileSource(path="/bench_two.py"))
+    run = replace(
+        first,
+        sources=sources,
+        suites=(first.suites[0], replace(second.suites[0], source_index=1)),
+        cases=(*first.cases, *second.cases),
+        settings=Settings(launches=1),
+    )
+    assigned, _ = carry_out(run)
+    for one in assigned:
+        suite = one.case.cell.suite if isinstance(one, SoloAssignment) else one.cell.suite
+        assert one.source == sources[["one", "two"].index(suite)]
+        assert one.settings == run.settings
+
+
+def test_one_variant_alone_is_still_launched() -> None:
+    assigned, _ = carry_out(run_of(cells=1, variants="a", launches=2))
+    assert len(launches(assigned)) == 2

@@ -1,0 +1,92 @@
+"""A solo pass: built, stepped, inspected; every end an event."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from msgspec.structs import replace
+
+from stepmark.errors import Unsupported
+from stepmark.instruments.fake import FakeInstrument
+from stepmark.measure.lane import Bind
+from stepmark.measure.program import Program
+from stepmark.measure.protocol import Entered, Event, LaneFailed, SoloDone
+from stepmark.measure.solo import pass_alone
+from stepmark.records.evidence import Evidence
+from stepmark.records.outcome import Outcome, Stage
+from stepmark.records.sample import unpack
+from tests.measure.scripted import MS, QUICK, then
+
+
+def alone(fake: FakeInstrument, bind: Bind) -> Sequence[Event]:
+    events: list[Event] = []
+    pass_alone("mine", bind, instrument=fake, settings=replace(QUICK, solo_steps=3), emit=events.append)
+    return events
+
+
+BUILD, STEP = (Entered(stage=stage, variant="mine") for stage in (Stage.BUILD, Stage.STEP))
+
+
+def test_a_first_step_and_some_plain_ones() -> None:
+    fake = FakeInstrument()
+    program = fake.step({"forward": then(90 * MS, MS, 2 * MS, 3 * MS), "backward": then(10 * MS, MS)})
+    events = alone(fake, lambda: program)
+    assert events[:2] == [BUILD, STEP]
+    (done,) = events[2:]
+    assert isinstance(done, SoloDone)
+    assert done.evidence == Evidence(layout=program.layout, first_step_seconds=0.1)
+    samples = {sample.phase: [value // MS for value in unpack(sample.nanoseconds)] for sample in done.samples}
+    assert samples == {"step": [2, 3, 4], "forward": [1, 2, 3], "backward": [1, 1, 1]}
+    assert {sample.iterations for sample in done.samples} == {1}
+
+
+def test_the_first_step_of_operations_is_all_of_them() -> None:
+    fake = FakeInstrument()
+    (*_, done) = alone(fake, lambda: fake.operations({"a": 2 * MS, "b": 3 * MS}))
+    assert isinstance(done, SoloDone)
+    assert done.evidence.first_step_seconds == pytest.approx(0.005)
+
+
+def inspected(fake: FakeInstrument, seen: list[int]) -> Program:
+    program = fake.step({"forward": MS})
+
+    def inspect() -> Evidence:
+        seen.append(fake.time)
+        return Evidence(layout=program.layout, parameters=7)
+
+    return Program(layout=program.layout, calls=program.calls, prepare=program.prepare, inspect=inspect)
+
+
+def test_evidence_is_read_off_after_the_steps() -> None:
+    fake = FakeInstrument()
+    seen: list[int] = []
+    (*_, done) = alone(fake, lambda: inspected(fake, seen))
+    assert isinstance(done, SoloDone)
+    assert seen == [4 * MS]
+    assert done.evidence.parameters == 7
+    assert done.evidence.first_step_seconds == pytest.approx(0.001)
+
+
+def broken_build() -> Program:
+    raise Unsupported("only for wide layers")
+
+
+def test_failing_to_build() -> None:
+    first, failed = alone(FakeInstrument(), broken_build)
+    assert first == BUILD
+    assert isinstance(failed, LaneFailed)
+    assert (failed.variant, failed.failure.stage) == ("mine", Stage.BUILD)
+    assert failed.failure.outcome is Outcome.UNSUPPORTED
+
+
+@pytest.mark.parametrize("step", range(4))
+def test_failing_in_any_step(step: int) -> None:
+    fake = FakeInstrument()
+    count = iter(range(100))
+    program = fake.step({"forward": lambda: 1 // (next(count) != step)})
+    *before, failed = alone(fake, lambda: program)
+    assert before == [BUILD, STEP]
+    assert isinstance(failed, LaneFailed)
+    assert failed.failure.stage is Stage.STEP
+    assert "ZeroDivisionError" in failed.failure.message
