@@ -30,7 +30,7 @@ def quick() -> Settings:
         block_seconds=0.001,
         warmup_seconds=0.005,
         warmup_cap=0.5,
-        timeout=4.0,
+        timeout=60.0,
     )
 
 

@@ -107,14 +107,12 @@ def test_what_is_not_a_shape_is_refused(text: str) -> None:
     assert "64x1024" in caught.value.remedy
 
 
-@pytest.mark.xfail(strict=True, reason="Python writes small numbers with an exponent, which is not read back")
 @pytest.mark.parametrize("number", [1e-5, 5e-7])
 def test_small_numbers_are_numbers_too(number: float) -> None:
     assert parse_duration(number) == number
     assert parse_fraction(number) == number
 
 
-@pytest.mark.xfail(strict=True, raises=ValueError, reason="isdigit is true of digits that int does not read")
 def test_a_superscript_is_no_size() -> None:
     with pytest.raises(UsageError, match="is not a shape"):
         parse_shape("64x2²")

@@ -61,7 +61,7 @@ def run(
         settings=settings,
         policy=Policy(margin=parse_fraction(margin), confidence=confidence),
         selection=Selection(
-            axes={name: ",".join(map(str, values)) for name, values in (axes or {}).items()},
+            axes=axes or {},
             condition=condition,
             dtypes=tuple(dtypes),
             modes=tuple(Mode(mode) for mode in modes),

@@ -43,6 +43,11 @@ def test_a_total_of_something_unknown_is_refused_by_name() -> None:
         Ops(OPERATIONS, totals={"all": ["matmul", "norm", "add"]})
 
 
+def test_a_total_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="total 'all' has no parts"):
+        Ops(OPERATIONS, totals={"all": []})
+
+
 def test_a_name_is_an_operation_or_a_total() -> None:
     with pytest.raises(ValueError, match="'matmul' is both"):
         Ops(OPERATIONS, totals={"matmul": ["quantize"]})

@@ -103,7 +103,7 @@ NOTHING = NO_BASELINE.replace("@suite.variant\ndef one", "@suite.variant(baselin
         (NOTHING, ("--filter", "features <"), "filter 'features <' does not parse", "features<2048"),
         (NOTHING, ("--filter", "tokens < 3"), "unknown axis 'tokens'", "features"),
         (NOTHING, ("--filter", "features > 99"), "leaves nothing to measure", "--cases"),
-        (NOTHING, ("--device", "cuda"), "no CUDA device", "--device cpu"),
+        (NOTHING, ("--device", "tpu"), "no device 'tpu'", "use cpu"),
         ("import stepmark\n", (), "defines no suite", "stepmark.Suite"),
         ("import nowhere_to_be_found\n", (), "failed to import: ModuleNotFoundError", "traceback"),
         ("def broken(:\n", (), "failed to import: SyntaxError", "traceback"),

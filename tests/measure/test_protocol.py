@@ -50,6 +50,12 @@ def test_both_sides_say_their_version(kind: type[msgspec.Struct]) -> None:
     assert version.default == VERSION
 
 
+@pytest.mark.parametrize("kind", [*REQUESTS, *EVENTS], ids=named)
+def test_fields_are_given_by_name(kind: type[msgspec.Struct]) -> None:
+    with pytest.raises(TypeError, match="positional"):
+        kind("by position")
+
+
 def test_a_field_of_a_later_version_is_refused() -> None:
     raw = msgspec.msgpack.decode(msgspec.msgpack.encode(Began(pid=1, threads=1))) | {"mood": "fine"}
     with pytest.raises(msgspec.ValidationError, match="unknown field `mood`"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from itertools import chain, count
+from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -224,13 +225,19 @@ def test_a_resumed_run_goes_on_exactly_where_it_stopped(run: Run, fate: Fate, da
     assert again == assigned[stop:]
 
 
-def test_the_stored_order_of_solos_and_launches_does_not_matter_to_what_is_missing() -> None:
-    """A store returns solo passes first, however they were mixed."""
-    run = run_of(cells=2, launches=3)
+@quick
+@given(st.randoms(use_true_random=False), st.integers(0, 20))
+def test_no_launch_number_is_given_twice_in_whatever_order_the_past_is_told(
+    random: Random, kept: int
+) -> None:
+    run = run_of(cells=2, launches=8)
     _, trials = carry_out(run)
-    kept = [*trials[:4], *reversed(trials[4:8])]
-    numbers = [one.number for one in launches(carry_out(run, past=kept)[0])]
-    assert len(numbers) == 2
+    past = trials[:kept]
+    random.shuffle(past)
+    known = {(trial.cell.id, trial.number) for trial in past if isinstance(trial, LaunchTrial)}
+    new = {(one.cell.id, one.number) for one in launches(carry_out(run, past=past)[0])}
+    assert not known & new
+    assert len(known | new) == 16
 
 
 def test_a_run_whose_every_case_failed_alone_is_over() -> None:

@@ -1,8 +1,8 @@
 """global-state-changed: a lane's block left a global setting different from how it found it.
 
 Evidence. `LaneTrial.flag_changes`: precision, determinism and thread settings read before and after blocks.
-Why.      Lanes share a process, so the change also speeds up or slows down the neighbours, the baseline
-          among them.
+Why.      Lanes share a process. The setting is put back before the next lane's turn, so the neighbours are
+          safe, but the lane itself is measured half with the setting and half without it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,11 @@ def global_state_changed(case: CaseLanes) -> Finding | None:
         case=case.id,
         message=(
             f"changed {named}{more} in {len(changed)} of {len(case.lanes)} launches, "
-            f"first in round {changed[0][0].round}"
+            f"first {_when(changed[0][0].round)}; it was put back each time"
         ),
-        remedy="restore the setting inside the step, or measure with --isolation separate",
+        remedy="set it at the top of the bench file, for all variants, or measure with --isolation separate",
     )
+
+
+def _when(number: int | None) -> str:
+    return "before the rounds" if number is None else f"in round {number}"

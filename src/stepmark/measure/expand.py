@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -20,8 +20,8 @@ from stepmark.records.outline import Axis, SuiteOutline
 class Selection:
     """What the user asked for beyond what the suites say."""
 
-    axes: Mapping[str, str] = field(default_factory=dict)
-    """Axis name to values as typed: `512,1024`."""
+    axes: Mapping[str, str | Sequence[AxisValue]] = field(default_factory=dict)
+    """Axis name to values, as typed (`512,1024`) or as they are."""
     condition: str | None = None
     """A filter."""
     dtypes: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ def _cases(outline: SuiteOutline, device: str) -> list[Case]:
     ]
 
 
-def _refuse_unknown(outlines: Sequence[SuiteOutline], axes: Mapping[str, str]) -> None:
+def _refuse_unknown(outlines: Sequence[SuiteOutline], axes: Iterable[str]) -> None:
     known = sorted({axis.name for outline in outlines for axis in outline.axes})
     for name in axes:
         if name not in known:
@@ -96,10 +96,12 @@ def _refuse_unknown(outlines: Sequence[SuiteOutline], axes: Mapping[str, str]) -
             )
 
 
-def _override(axis: Axis, typed: str | None) -> Axis:
-    if typed is None:
+def _override(axis: Axis, given: str | Sequence[AxisValue] | None) -> Axis:
+    if given is None:
         return axis
-    values = tuple(_value(axis, text.strip()) for text in typed.split(",") if text.strip())
+    if isinstance(given, str):
+        given = [_value(axis, text.strip()) for text in given.split(",") if text.strip()]
+    values = tuple(given)
     if not values:
         raise UsageError(f"axis '{axis.name}' was given no values", remedy=f"write --set {axis.name}=1,2")
     return replace(axis, values=tuple(dict.fromkeys(values)))

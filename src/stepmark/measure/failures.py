@@ -81,7 +81,9 @@ def user_traceback(error: BaseException) -> str:
 
 def _is_ours(frame: TracebackType) -> bool:
     name = frame.tb_frame.f_code.co_filename
-    return name.startswith((_HERE, "<frozen importlib")) and "/suites/" not in name
+    if name.startswith((f"{_HERE}suites", f"{_HERE}zoo")):  # measured, like a user's own code
+        return False
+    return name.startswith((_HERE, "<frozen importlib"))
 
 
 def from_exit(status: int, stage: Stage, *, oom_killed: bool, output: str = "") -> Failure:

@@ -94,13 +94,20 @@ class HostedLane:
 
     def _warm_up(self) -> Warmed:
         warmup = self._until_steady()
+        self._leave_nothing_behind()
         return Warmed(variant=self._variant, warmup=warmup, iterations=self._iterations)
 
     def _block(self, number: int) -> BlockDone:
         if max(self._iterations) > 1:
             self._program.iterate()
         totals = run_block(self._program, self._iterations, self._instrument)
+        self._leave_nothing_behind()
         return BlockDone(variant=self._variant, round=number, nanoseconds=totals)
+
+    def _leave_nothing_behind(self) -> None:
+        """The last graph and gradients are freed before the neighbours' turn."""
+        if self._program.prepare is not None:
+            self._program.prepare()
 
     def _until_steady(self) -> Warmup:
         begin = self._now()

@@ -83,7 +83,7 @@ class Schedule:
         for lane in trial.lanes:
             if lane.failure is not None:
                 self._alive[cell].pop(lane.variant, None)
-        self._numbers[cell] = trial.number + 1
+        self._numbers[cell] = max(self._numbers[cell], trial.number + 1)
         if not trial.cut_short:
             self._counted[cell] += 1
 
