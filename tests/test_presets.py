@@ -20,7 +20,7 @@ def test_the_users_choice_wins(preset: str) -> None:
 
 
 def test_presets_are_ordered_by_effort() -> None:
-    assert [make_settings(name).launches for name in ("quick", "standard", "full")] == [5, 10, 30]
+    assert [make_settings(name).launches for name in ("quick", "standard", "full")] == [5, 12, 30]
 
 
 def test_a_budget_alone_decides_how_many_launches() -> None:

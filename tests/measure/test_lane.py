@@ -184,9 +184,9 @@ def counting(fake: FakeInstrument, once: int, log: list[str]) -> Program:
 
 
 @pytest.mark.parametrize(
-    ("once", "iterations", "runs"), [(MS // 2, 4, 1 + 8), (MS, 2, 1 + 4), (2 * MS, 1, 1), (9 * MS, 1, 1)]
+    ("once", "iterations", "runs"), [(MS // 2, 4, 1 + 8), (MS, 2, 1 + 4), (2 * MS, 1, 1 + 1), (9 * MS, 1, 1)]
 )
-def test_an_iteration_outside_the_clock_leads_into_a_block_of_several(
+def test_an_iteration_outside_the_clock_leads_into_a_block_of_a_short_step(
     once: int, iterations: int, runs: int
 ) -> None:
     fake = FakeInstrument()

@@ -109,4 +109,4 @@ def test_a_run_that_measured_nothing() -> None:
     view = build_view(make_judgement([(outline("mylayer", ("dense",), {}), {cell: lanes})]))
     assert view.verdicts == ()
     assert view.outcomes == ((None, 1),)
-    assert (view.footer.launches, view.footer.rounds) == ((10, 10), None)
+    assert (view.footer.launches, view.footer.rounds) == ((12, 12), None)

@@ -9,9 +9,9 @@ from stepmark.analysis.times import REMAINDER, Times
 from stepmark.records.estimate import Estimate, Method, OutlierCounts, Summary
 from stepmark.stats.arrays import BoolArray, FloatArray, count, mean
 from stepmark.stats.level import level, relative_spread
-from stepmark.stats.quantile import mad, median
+from stepmark.stats.quantile import mad, median, quantiles
 from stepmark.stats.resample import Statistic
-from stepmark.stats.tukey import count_outliers
+from stepmark.stats.tukey import count_outliers, fences_at
 
 
 def summarize(
@@ -20,17 +20,17 @@ def summarize(
     """One summary per phase, in the order of `times`."""
     seconds = times.seconds
     additive = np.array([phase == REMAINDER for phase in times.phases])
-    centres: dict[Statistic, FloatArray] = {"median": median(seconds), "mean": mean(seconds)}
+    first, medians, third = quantiles(seconds, (0.25, 0.5, 0.75))
+    centres: dict[Statistic, FloatArray] = {"median": medians, "mean": mean(seconds)}
     by_median, by_mean = (
         _estimates(seconds, *centre, additive=additive, confidence=confidence, generator=generator)
         for centre in centres.items()
     )
-    medians = centres["median"]
     minima = np.fmin.reduce(seconds, axis=(1, 2))
-    within = median(_relative(mad(seconds), medians))
+    within = median(_relative(mad(seconds, medians), medians))
     between = relative_spread(medians, additive=additive)
     num_blocks = count(seconds).sum(axis=-1)
-    outliers = np.stack(count_outliers(seconds), axis=-1).sum(axis=1)
+    outliers = np.stack(count_outliers(seconds, fences_at(first, third)), axis=-1).sum(axis=1)
     return tuple(
         Summary(
             case=case,

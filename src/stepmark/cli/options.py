@@ -41,7 +41,7 @@ measuring_options = _all(
         type=click.Choice(list(PRESETS)),
         default="standard",
         show_default=True,
-        help="How long to measure: 5, 10 or 30 launches per cell.",
+        help="How long to measure: 5, 12 or 30 launches per cell.",
     ),
     click.option("--budget", metavar="TIME", help="Stop starting launches after this time: 60s, 5m."),
     click.option("--launches", type=click.IntRange(1), metavar="N", help="Fresh processes per cell."),

@@ -23,6 +23,8 @@ Bind = Callable[[], Program]
 
 FIRST = 3
 """Iterations timed one by one before blocks are formed."""
+LEAD_IN_BELOW = 0.005
+"""Seconds. Refilling a cache of some megabytes takes a fraction of a millisecond: a few per cent of this."""
 
 
 class Lane(Protocol):
@@ -58,6 +60,8 @@ class HostedLane:
         self._now = now
         self._program: Program
         self._iterations: tuple[int, ...]
+        self._once: float
+        """Seconds of one iteration, as seen in the warm-up."""
 
     @property
     def variant(self) -> str:
@@ -72,8 +76,8 @@ class HostedLane:
         return self._guarded(Stage.WARMUP, None, self._warm_up)
 
     def block(self, number: int) -> Sequence[Event]:
-        """One block, after one unclocked iteration where blocks have several: the neighbours' blocks have
-        pushed this lane's data out of the caches, and in training it would still be there."""
+        """One block, after one unclocked iteration of a short step: the neighbours' blocks have pushed this
+        lane's data out of the caches. A long step is too long to notice."""
         return self._guarded(Stage.ROUNDS, number, lambda: self._block(number))
 
     def _guarded(self, stage: Stage, number: int | None, act: Callable[[], Event]) -> Sequence[Event]:
@@ -98,7 +102,7 @@ class HostedLane:
         return Warmed(variant=self._variant, warmup=warmup, iterations=self._iterations)
 
     def _block(self, number: int) -> BlockDone:
-        if max(self._iterations) > 1:
+        if self._once < LEAD_IN_BELOW:
             self._program.iterate()
         totals = run_block(self._program, self._iterations, self._instrument)
         self._leave_nothing_behind()
@@ -142,6 +146,7 @@ class HostedLane:
         layout = self._program.layout
         seconds = [median(block[i] for block in blocks) * 1e-9 / n for i, n in enumerate(iterations)]
         whole = layout.phases.index(layout.whole) if layout.whole else None
+        self._once = sum(seconds) if whole is None else seconds[whole]
         self._iterations = block_size(seconds, whole=whole, block_seconds=self._settings.block_seconds)
 
     def _flag_changes(self, before: Mapping[str, str], number: int | None) -> tuple[FlagsChanged, ...]:

@@ -21,7 +21,7 @@ class Settings(Record, frozen=True, kw_only=True):
 
     seed: int = 0
     """Everything random in a run follows from it."""
-    launches: int = 10
+    launches: int = 12
     """Fresh processes per cell: the number of replications."""
     budget: float | None = None
     """Seconds for the whole run; no new launch starts after it."""
@@ -33,8 +33,8 @@ class Settings(Record, frozen=True, kw_only=True):
     round_seconds: float = 0.3
     """Sampling time each lane is given in one launch."""
     min_rounds: int = 5
-    max_rounds: int = 200
-    block_seconds: float = 0.004
+    max_rounds: int = 300
+    block_seconds: float = 0.0005
     """A block is as many iterations as fill this time, at least one."""
     warmup_seconds: float = 0.1
     """Least warm-up time of a lane."""

@@ -49,6 +49,8 @@ def median(values: FloatArray) -> FloatArray:
     return middle
 
 
-def mad(values: FloatArray) -> FloatArray:
-    """Median absolute deviation from the median, scaled to a standard deviation, along the last axis."""
-    return MAD_TO_SD * median(np.abs(values - median(values)[..., None]))
+def mad(values: FloatArray, medians: FloatArray | None = None) -> FloatArray:
+    """Median absolute deviation from the median (given, if known), scaled to a standard deviation, along the
+    last axis."""
+    centre = median(values) if medians is None else medians
+    return MAD_TO_SD * median(np.abs(values - centre[..., None]))

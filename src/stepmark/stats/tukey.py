@@ -48,20 +48,24 @@ class Counts(NamedTuple):
 
 def fences(values: FloatArray) -> Fences:
     """Of each row along the last axis."""
-    first, third = quantiles(values, (0.25, 0.75))
+    return fences_at(*quantiles(values, (0.25, 0.75)))
+
+
+def fences_at(first: FloatArray, third: FloatArray) -> Fences:
+    """From the quartiles."""
     iqr = third - first
     return Fences(first - SEVERE * iqr, first - MILD * iqr, third + MILD * iqr, third + SEVERE * iqr)
 
 
-def labels(values: FloatArray) -> npt.NDArray[np.int8]:
+def labels(values: FloatArray, known: Fences | None = None) -> npt.NDArray[np.int8]:
     """-2 low severe, -1 low mild, 0 regular or absent, 1 high mild, 2 high severe; in the order given."""
-    fence = Fences(*(edge[..., None] for edge in fences(values)))
+    fence = Fences(*(edge[..., None] for edge in known or fences(values)))
     high = (values > fence.high_mild).astype(np.int8) + (values > fence.high_severe)
     low = (values < fence.low_mild).astype(np.int8) + (values < fence.low_severe)
     return high - low
 
 
-def count_outliers(values: FloatArray) -> Counts:
-    """How many of each label, along the last axis."""
-    found = labels(values)
+def count_outliers(values: FloatArray, known: Fences | None = None) -> Counts:
+    """How many of each label, along the last axis; beyond fences already known, if given."""
+    found = labels(values, known)
     return Counts(*(np.count_nonzero(found == label, axis=-1) for label in (-2, -1, 1, 2)))
