@@ -13,7 +13,7 @@ the phases cannot lengthen the step that is reported:
 
 What the phases do not explain of the step is the remainder. Each phase contains one reading of the clock,
 which can make the remainder slightly negative. Where a block is a single iteration (a step of 0.25 ms or
-more) that iteration gives both: its readings, about 1 µs together, are then below 0.5 % of it.
+more) that iteration gives both: readings and remainder are then some microseconds at most (written_out.py).
 
 A program without a whole (forward only, operations) has nothing to do between iterations, so a phase is
 timed as a batch, and the reading is shared by all its iterations:
@@ -32,6 +32,7 @@ from typing import Any
 
 from stepmark.measure.instrument import Clock
 from stepmark.measure.program import Call, Program
+from stepmark.measure.written_out import written_out
 from stepmark.records.sample import Layout
 
 
@@ -53,42 +54,26 @@ def run_block(program: Program, iterations: Sequence[int], clock: Clock) -> tupl
 
 def _stepped_once(program: Program, prepare: Call, clock: Clock) -> tuple[int, ...]:
     """One iteration gives the whole and its phases."""
+    apart = written_out(len(program.calls)).apart
     prepare()
-    begin = clock.mark()
-    inner = _taken_apart(program.calls, clock.mark)
-    end = clock.mark()
-    first, *moments, last = clock.nanoseconds([begin, *inner, end])
+    first, *moments, last = clock.nanoseconds(apart(program.calls, clock.mark))
     return _in_layout_order(program.layout, last - first, _spans(moments, len(program.calls)))
 
 
 def _stepped_in_turn(program: Program, prepare: Call, clock: Clock, iterations: int) -> tuple[int, ...]:
     """An iteration timed whole, then one taken apart, and so on."""
     calls, mark = program.calls, clock.mark
+    whole, apart = written_out(len(calls))
     outer: list[Any] = []
     inner: list[Any] = []
     for _ in repeat(None, iterations):
         prepare()
-        begin = mark()
-        for call in calls:
-            call()
-        end = mark()
-        outer += (begin, end)
+        outer += whole(calls, mark)
         prepare()
-        inner += _taken_apart(calls, mark)
+        inner += apart(calls, mark)[1:-1]
     moments = clock.nanoseconds([*outer, *inner])
-    (whole,) = _spans(moments[: len(outer)], 1)
-    return _in_layout_order(program.layout, whole, _spans(moments[len(outer) :], len(calls)))
-
-
-def _taken_apart(calls: Sequence[Call], mark: Call) -> list[Any]:
-    """One iteration with a reading before and after every phase."""
-    marks: list[Any] = []
-    for call in calls:
-        begin = mark()
-        call()
-        end = mark()
-        marks += (begin, end)
-    return marks
+    (total,) = _spans(moments[: len(outer)], 1)
+    return _in_layout_order(program.layout, total, _spans(moments[len(outer) :], len(calls)))
 
 
 def _spans(moments: Sequence[int], num_phases: int) -> list[int]:

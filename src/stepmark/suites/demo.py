@@ -12,7 +12,7 @@ from stepmark.authoring.workload import Step
 
 suite = Suite(
     "demo",
-    axes={"features": [256, 512]},
+    axes={"features": [128, 256]},
     about="What verdicts look like: a dense layer against itself, a cheaper one and a dearer one.",
 )
 
@@ -26,7 +26,7 @@ def _step(module: nn.Module, features: int) -> Step:
         inputs=randn(TOKENS, features),
         target=randn(TOKENS, features),
         loss=nn.functional.mse_loss,
-        optimizer=torch.optim.AdamW,
+        optimizer=torch.optim.SGD,
     )
 
 
