@@ -21,7 +21,7 @@ check: .venv/installed-dev  ## the inner loop: checks, and the tests that start 
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -m "not process"
+	$(BIN)/python -m pytest -m "not process" -n 2
 
 format: .venv/installed-dev
 	$(BIN)/ruff check --fix .

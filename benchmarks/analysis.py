@@ -5,19 +5,13 @@ Run from the root of the repository: python -m benchmarks.analysis
 
 from __future__ import annotations
 
-import os
-import platform
 from collections.abc import Callable
-from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from time import perf_counter
 
 import msgspec
 import numpy as np
-import scipy
 
-import stepmark
 from stepmark.analysis.judge import judge
 from stepmark.audit import audit
 from stepmark.records.run import Recording
@@ -39,27 +33,6 @@ def time_call(call: Callable[[], object]) -> str:
         call()
         elapsed.append(1e3 * (perf_counter() - start))
     return f"{float(median(np.array(elapsed))):8.1f} ms  ({min(elapsed):.1f} to {max(elapsed):.1f})"
-
-
-def cpu_model() -> str:
-    """As the kernel names it, where it can be read."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.processor())
-
-
-def print_machine() -> None:
-    print(f"date      {datetime.now(UTC):%Y-%m-%d %H:%M} UTC")
-    print(
-        f"machine   {cpu_model()}, {os.cpu_count()} logical cores, {platform.system()} {platform.release()}"
-    )
-    print(
-        f"versions  stepmark {stepmark.__version__}, Python {platform.python_version()}, "
-        f"NumPy {np.__version__}, SciPy {scipy.__version__}, msgspec {msgspec.__version__}"
-    )
-    if hasattr(os, "getloadavg"):
-        print(f"load      {os.getloadavg()[0]:.2f} over the last minute")
 
 
 def print_bootstrap() -> None:
@@ -92,7 +65,6 @@ def print_judging(num_launches: int) -> None:
 
 
 def main() -> None:
-    print_machine()
     print_bootstrap()
     for num_launches in (10, 1):
         print_judging(num_launches)

@@ -16,7 +16,14 @@ REPEATS = 3
 
 
 def main() -> None:
-    recording = make_recording(axes={"features": range(500)}, num_launches=10, num_rounds=60)
+    for num_launches, num_rounds in ((10, 60), (12, 300)):
+        _show(num_launches, num_rounds)
+
+
+def _show(num_launches: int, num_rounds: int) -> None:
+    recording = make_recording(
+        axes={"features": range(500)}, num_launches=num_launches, num_rounds=num_rounds
+    )
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "runs.db"
         with Store.open(f"sqlite:///{place}") as store:
@@ -30,7 +37,7 @@ def main() -> None:
             done = subprocess.run(command, capture_output=True, text=True, check=True)
             times.append(time.perf_counter() - begin)
     print(
-        f"stepmark show, {len(recording.run.cases)} cases, {len(recording.launches)} launches: "
+        f"stepmark show, {len(recording.run.cases)} cases, {num_launches} launches of {num_rounds} rounds: "
         f"{median(times):.2f} s ({min(times):.2f} to {max(times):.2f}), {done.stdout.count(chr(10))} lines"
     )
 

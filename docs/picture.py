@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import click
@@ -24,7 +25,9 @@ def draw(run: str, store: str | None) -> None:
     console = Console(width=80, record=True, file=io.StringIO(), force_terminal=True, highlight=False)
     console.print("$ stepmark run demo\n", style="bold")
     console.print(render_terminal(judged(recording)))
-    console.save_svg(str(Path(__file__).with_name("demo.svg")), title="stepmark")
+    drawn = console.export_svg(title="stepmark")
+    offline = re.sub(r"@font-face \{.*?\}", "", drawn, flags=re.DOTALL)  # no fonts from elsewhere
+    Path(__file__).with_name("demo.svg").write_text(offline, encoding="utf-8")
 
 
 if __name__ == "__main__":

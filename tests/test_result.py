@@ -55,6 +55,7 @@ def test_an_unknown_ending(result: Result, tmp_path: Path) -> None:
 
 
 def test_to_frame(result: Result) -> None:
+    pytest.importorskip("pandas")
     frame = result.to_frame()
     assert set(frame["variant"]) == {"dense", "mine"}
     assert set(frame["features"]) == {512, 1024}
