@@ -13,7 +13,7 @@ from stepmark.engines.local import LocalEngine
 from stepmark.measure.expand import Selection
 from stepmark.pipeline import Order, Watcher, measure
 from stepmark.presets import make_settings
-from stepmark.records.case import Mode
+from stepmark.records.case import mode_named
 from stepmark.records.settings import Isolation, Policy
 from stepmark.records.source import PickledSource
 from stepmark.result import Result
@@ -64,7 +64,7 @@ def run(
             axes=axes or {},
             condition=condition,
             dtypes=tuple(dtypes),
-            modes=tuple(Mode(mode) for mode in modes),
+            modes=tuple(mode_named(mode) for mode in modes),
         ),
         device=device,
         command=tuple(sys.argv),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import fsum
+
 from stepmark.records.verdict import Reason, VerdictKind
 from tests.report.builder import Compared
 
@@ -17,5 +19,5 @@ def train(
     """Phases of a training step in seconds, from milliseconds; the remainder is what is left."""
     parts = {"forward": forward, "loss": loss, "backward": backward, "optimizer": optimizer}
     parts = {name: value for name, value in parts.items() if value}
-    parts["remainder"] = step - sum(parts.values())
+    parts["remainder"] = step - fsum(parts.values())  # sum rounds differently from Python 3.12 on
     return {name: value * 1e-3 for name, value in {"step": step, **parts}.items()}

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_args, overload
 from stepmark.authoring.point import Point
 from stepmark.authoring.workload import Workload
 from stepmark.errors import UsageError
-from stepmark.records.case import AxisValue, Mode
+from stepmark.records.case import AxisValue, mode_named
 from stepmark.records.outline import Axis, SuiteOutline, VariantOutline
 
 Build = Callable[[Any], Workload]
@@ -55,7 +55,7 @@ class Suite:
         _check_name(name, "suite")
         self.name = name
         self.axes = {axis: _axis_values(axis, values) for axis, values in (axes or {}).items()}
-        self.modes = tuple(_mode(mode) for mode in _listed(modes, "modes"))
+        self.modes = tuple(mode_named(mode) for mode in _listed(modes, "modes"))
         self.dtypes = _listed(dtypes, "dtypes")
         self.about = about
         self.variants: dict[str, Variant] = {}
@@ -138,14 +138,6 @@ def _listed(values: Sequence[T], what: str) -> tuple[T, ...]:
     if len(set(listed)) < len(listed) or len({str(value) for value in listed}) < len(listed):
         raise UsageError(f"{what}: the same value is there twice", remedy="keep one of each")
     return listed
-
-
-def _mode(name: str) -> Mode:
-    try:
-        return Mode(name)
-    except ValueError:
-        known = ", ".join(mode.value for mode in Mode)
-        raise UsageError(f"there is no mode '{name}'", remedy=f"the modes are: {known}") from None
 
 
 def _first_line(build: Build) -> str:

@@ -11,7 +11,7 @@ import click
 from stepmark.errors import UsageError
 from stepmark.measure.expand import Selection
 from stepmark.presets import PRESETS, make_settings
-from stepmark.records.case import Mode
+from stepmark.records.case import mode_named
 from stepmark.records.settings import Isolation, Policy, Settings
 from stepmark.records.verdict import VerdictKind
 from stepmark.units import parse_duration, parse_fraction
@@ -127,7 +127,7 @@ def selection_of(options: dict[str, Any]) -> Selection:
         axes=dict(_assignment(text) for text in options.get("set_", ())),
         condition=options.get("filter_"),
         dtypes=tuple(_names(options["dtype"])),
-        modes=tuple(_mode(name) for name in _names(options["mode"])),
+        modes=tuple(mode_named(name) for name in _names(options["mode"])),
     )
 
 
@@ -163,11 +163,3 @@ def _assignment(text: str) -> tuple[str, str]:
     if not equals:
         raise UsageError(f"--set {text} sets nothing", remedy="write it like --set features=512,1024")
     return name.strip(), values
-
-
-def _mode(name: str) -> Mode:
-    try:
-        return Mode(name)
-    except ValueError:
-        known = ", ".join(mode.value for mode in Mode)
-        raise UsageError(f"there is no mode '{name}'", remedy=f"the modes are: {known}") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from stepmark.errors import UsageError
 from stepmark.records.record import Record
 
 AxisValue = bool | int | float | str
@@ -18,6 +19,15 @@ class Mode(StrEnum):
     """Inference: evaluation mode, no gradients, forward alone."""
     OPS = "ops"
     """Named operations, each on its own."""
+
+
+def mode_named(name: str) -> Mode:
+    """The mode a user names."""
+    try:
+        return Mode(name)
+    except ValueError:
+        known = ", ".join(mode.value for mode in Mode)
+        raise UsageError(f"there is no mode '{name}'", remedy=f"the modes are: {known}") from None
 
 
 class Cell(Record, frozen=True, kw_only=True):
