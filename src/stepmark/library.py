@@ -38,7 +38,7 @@ def run(
     axes: Mapping[str, Sequence[Any]] | None = None,
     condition: str | None = None,
     isolation: str = "shared",
-    timeout: str | float = 60.0,
+    timeout: str | float = 120.0,
     store: str | None = None,
     watcher: Watcher | None = None,
 ) -> Result:

@@ -80,7 +80,7 @@ measuring_options = _all(
     ),
     click.option(
         "--timeout",
-        default="60s",
+        default="120s",
         show_default=True,
         metavar="TIME",
         help="A worker silent for longer hangs.",

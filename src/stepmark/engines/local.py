@@ -40,7 +40,6 @@ class LocalEngine:
         self._spawn = SpawnNursery(environment)
         self._nursery: Nursery = self._fork or self._spawn
         self._imported: set[str] = set()
-        self._path: tuple[str, ...] = ()
 
     def describe(self, sources: Sequence[Source], device: str) -> Described:
         """What the sources define; a BenchFileError where they cannot be used."""

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
@@ -31,6 +32,8 @@ class ForkNursery:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         for end in (ours, theirs):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+        # A file, not a pipe: whatever imported modules print must never block the server.
+        self._words = tempfile.TemporaryFile()  # noqa: SIM115 - closed in `close`
         # A session of its own: Ctrl-C reaches the runner, which decides what happens to the workers.
         self._server = subprocess.Popen(
             [sys.executable, "-c", _SERVER, str(theirs.fileno()), str(os.getpid())],
@@ -39,7 +42,7 @@ class ForkNursery:
             start_new_session=True,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
+            stderr=self._words,
         )
         theirs.close()
         self._channel = ControlChannel(ours)
@@ -87,8 +90,8 @@ class ForkNursery:
 
     def _last_words(self) -> str:
         self._server.wait(timeout=5)
-        assert self._server.stderr is not None
-        return self._server.stderr.read().decode(errors="replace")[-4000:]
+        self._words.seek(0)
+        return self._words.read().decode(errors="replace")[-4000:]
 
     def close(self) -> None:
         self._channel.close()  # the server kills its workers and leaves
@@ -97,8 +100,7 @@ class ForkNursery:
         except subprocess.TimeoutExpired:
             self._server.kill()
             self._server.wait()
-        if self._server.stderr is not None:
-            self._server.stderr.close()
+        self._words.close()
 
 
 class SpawnNursery:

@@ -28,7 +28,7 @@ class Settings(Record, frozen=True, kw_only=True):
     isolation: Isolation = Isolation.SHARED
     threads: int | None = 1
     """Threads of torch's operators; None leaves torch's own choice."""
-    timeout: float = 60.0
+    timeout: float = 120.0
     """Seconds a worker may go without any progress before it counts as hung."""
     round_seconds: float = 0.3
     """Sampling time each lane is given in one launch."""
