@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -17,6 +15,7 @@ from stepmark.analysis.judge import judge
 from stepmark.audit import audit
 from stepmark.errors import BenchFileError, Interrupted, UsageError
 from stepmark.instruments.host_facts import environment, load_facts
+from stepmark.interruption import Interruption
 from stepmark.measure.engine import CutOff, Engine
 from stepmark.measure.expand import Selection, expand, select
 from stepmark.measure.protocol import Described
@@ -135,30 +134,45 @@ def _carry_out(
 ) -> Recording:
     schedule = Schedule(run, past)
     watcher.begins(run, len(past))
-    begin = time.monotonic()
-    try:
-        while (assignment := schedule.next(time.monotonic() - begin)) is not None:
-            trial = engine.perform(assignment)
-            with _undisturbed():
-                store.append(run.id, trial)
-            schedule.note(trial)
-            watcher.advances(trial, *schedule.progress)
-            _stop_at_mistake(trial)
-    except BenchFileError:
-        _finish(run, store, RunStatus.INTERRUPTED)
-        raise
-    except KeyboardInterrupt as stop:
-        with _undisturbed():
-            engine.close()
-            if isinstance(stop, CutOff):
-                store.append(run.id, stop.trial)
+    with Interruption() as interruption:
+        try:
+            _work_off(schedule, run, engine=engine, store=store, watcher=watcher, interruption=interruption)
+        except BenchFileError:
             _finish(run, store, RunStatus.INTERRUPTED)
-        raise Interrupted(
-            f"stopped; what was measured is in run {run.id}",
-            remedy=f"stepmark run --resume {run.id} goes on, stepmark show {run.id} shows it",
-        ) from None
-    _finish(run, store, RunStatus.COMPLETE)
+            raise
+        except KeyboardInterrupt as stop:
+            with interruption.ignored():
+                engine.close()
+                if isinstance(stop, CutOff):
+                    store.append(run.id, stop.trial)
+                _finish(run, store, RunStatus.INTERRUPTED)
+            raise Interrupted(
+                f"stopped; what was measured is in run {run.id}",
+                remedy=f"stepmark run --resume {run.id} goes on, stepmark show {run.id} shows it",
+            ) from None
+        with interruption.ignored():
+            _finish(run, store, RunStatus.COMPLETE)
     return store.load(run.id)
+
+
+def _work_off(
+    schedule: Schedule,
+    run: Run,
+    *,
+    engine: Engine,
+    store: Store,
+    watcher: Watcher,
+    interruption: Interruption,
+) -> None:
+    """One assignment after the other; each trial is stored before the next begins."""
+    begin = time.monotonic()
+    while (assignment := schedule.next(time.monotonic() - begin)) is not None:
+        trial = engine.perform(assignment)
+        with interruption.held_back():
+            store.append(run.id, trial)
+        schedule.note(trial)
+        watcher.advances(trial, *schedule.progress)
+        _stop_at_mistake(trial)
 
 
 def _stop_at_mistake(trial: Trial) -> None:
@@ -170,14 +184,3 @@ def _stop_at_mistake(trial: Trial) -> None:
 
 def _finish(run: Run, store: Store, status: RunStatus) -> None:
     store.finish(run.id, status=status, finished=time.time(), load_end=load_facts())
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Hold back Ctrl-C until a write is done: a trial is stored whole or not yet measured."""
-    held = {signal.SIGINT, signal.SIGTERM}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, held)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,0 +1,58 @@
+"""Interruption: Ctrl-C and SIGTERM, held back while a trial is being stored.
+
+Blocking the signals in this thread would not do: the kernel hands them to any other thread of the process
+(those of NumPy's BLAS, for one), and Python then raises in the main thread all the same, in the middle of a
+transaction. So the handlers themselves know when to wait.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Interruption:
+    """Handlers for the length of a `with`; does nothing outside the main thread, where none can be."""
+
+    def __init__(self) -> None:
+        self._held = False
+        self._pending = False
+        self._before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> Interruption:
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.signal(number, self._handle) for number in _SIGNALS}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _handle(self, _number: int, _frame: FrameType | None) -> None:
+        if not self._held:
+            raise KeyboardInterrupt
+        self._pending = True
+
+    @contextmanager
+    def held_back(self) -> Iterator[None]:
+        """What comes in here raises KeyboardInterrupt at the end of the block."""
+        with self.ignored():
+            yield
+        if self._pending:
+            self._pending = False
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def ignored(self) -> Iterator[None]:
+        """What comes in here is only noted: the run is stopping already, or `held_back` will see to it."""
+        self._held = True
+        try:
+            yield
+        finally:
+            self._held = False
