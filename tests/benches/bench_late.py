@@ -4,6 +4,7 @@ import ctypes
 import os
 import time
 
+import torch
 from torch import nn
 
 import stepmark as sm
@@ -53,3 +54,4 @@ exiting = make("exit", lambda: os._exit(3))
 crashing = make("segfault", lambda: ctypes.string_at(0))
 hanging = make("hang", lambda: time.sleep(3600))
 running_out = make("memory", lambda: bytearray(1 << 60))
+torch_running_out = make("torch_memory", lambda: torch.empty(1 << 60, dtype=torch.uint8))

@@ -166,6 +166,7 @@ def test_a_hang_is_ended_and_says_where_it_hung(engine: LocalEngine, quick: Sett
         ("late_exit", Cause.EXIT),
         ("late_segfault", Cause.SIGNAL),
         ("late_memory", Cause.MEMORY),
+        ("late_torch_memory", Cause.MEMORY),
     ],
 )
 def test_failures_in_company_leave_the_neighbours_their_samples(

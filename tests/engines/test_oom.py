@@ -37,22 +37,30 @@ def small_group() -> Iterator[Path]:
 PROGRAM = """
 import json, sys
 from stepmark.engines.local import LocalEngine
-from stepmark.measure.assignment import SoloAssignment
+from stepmark.measure.assignment import LaunchAssignment, SoloAssignment
 from stepmark.records.case import Case, Cell, Mode
 from stepmark.records.settings import Settings
 from stepmark.records.source import FileSource
 open(sys.argv[2] + "/cgroup.procs", "w").write("0")
-settings = Settings(timeout=60.0)
+settings = Settings(timeout=60.0, min_rounds=80, max_rounds=80)
+cell = Cell(suite="memory", mode=Mode.FORWARD)
+source = FileSource(path=sys.argv[1])
 engine = LocalEngine(settings)
 results = []
-for variant in ("greedy", "modest"):
-    case = Case(variant=variant, cell=Cell(suite="memory", mode=Mode.FORWARD))
-    trial = engine.perform(SoloAssignment(case=case, source=FileSource(path=sys.argv[1]), settings=settings))
+for variant in ("greedy", "modest", "late"):
+    case = Case(variant=variant, cell=cell)
+    trial = engine.perform(SoloAssignment(case=case, source=source, settings=settings))
     results.append([trial.outcome, trial.failure.cause if trial.failure else None])
+cases = tuple(Case(variant=variant, cell=cell) for variant in ("modest", "late"))
+trial = engine.perform(LaunchAssignment(cell=cell, number=0, cases=cases, source=source, settings=settings))
+for lane in trial.lanes:
+    kept = lane.samples[0].num_blocks > 0
+    results.append([lane.variant, lane.failure.cause if lane.failure else None, kept])
 engine.close()
 print(json.dumps(results))
 """
 BENCH = """
+import time
 import stepmark as sm
 suite = sm.Suite("memory", modes=["forward"])
 @suite.variant(baseline=True)
@@ -61,11 +69,18 @@ def modest(c):
 @suite.variant
 def greedy(c):
     return sm.Step(lambda x: bytearray(b"x") * (4 << 30), inputs=sm.randn(8))
+@suite.variant
+def late(c):
+    calls = iter(range(120))  # some 50 in the warm-up, two in each of 80 rounds
+    def run(x):
+        time.sleep(0.002)
+        return bytearray(b"x") * (4 << 30) if next(calls, None) is None else x
+    return sm.Step(run, inputs=sm.randn(8))
 """
 
 
 @pytest.mark.process
-def test_an_oom_kill_is_the_cases_outcome_and_the_next_case_runs(small_group: Path, tmp_path: Path) -> None:
+def test_an_oom_kill_is_the_cases_outcome_alone_and_in_company(small_group: Path, tmp_path: Path) -> None:
     bench = tmp_path / "bench_memory.py"
     bench.write_text(BENCH)
     done = subprocess.run(
@@ -76,7 +91,13 @@ def test_an_oom_kill_is_the_cases_outcome_and_the_next_case_runs(small_group: Pa
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == [["out-of-memory", "oom-killer"], ["measured", None]]
+    assert json.loads(done.stdout) == [
+        ["out-of-memory", "oom-killer"],
+        ["measured", None],
+        ["measured", None],
+        ["modest", None, True],
+        ["late", "oom-killer", True],
+    ]
 
 
 def test_the_counters_are_read_from_the_kernel_and_the_group(
