@@ -1,9 +1,9 @@
 """All of stepmark's benchmarks of itself."""
 
-from benchmarks import analysis, loop, show, startup
+from benchmarks import analysis, blocks, loop, show, startup
 from benchmarks.machine import machine_line
 
 print(machine_line())
-for part in (startup, loop, analysis, show):
+for part in (startup, loop, blocks, analysis, show):
     print()
     part.main()

@@ -3,9 +3,10 @@
 A block must be long against the clock and short against the machine's moods. Reading the clock costs about
 0.1 µs, so a block of `block_seconds` = 0.5 ms keeps it below 0.1 %. Shorter does not help, longer hurts: on a
 shared machine the speed changes from millisecond to millisecond (a neighbour on the other hyperthread), and
-two blocks cancel what they share only while they are close in time. Two instances of one layer (forward and
-backward, 0.3 ms a step), 3 s each, interleaved: standard error of the median log-ratio 0.13 % with one step a
-block, 0.42 % with 4, 0.90 % with 16 (2-core Xeon virtual machine, torch 2.13, 2026-11-15).
+two blocks cancel what they share only while they are close in time. Two instances of one layer, a training
+step of 0.6 ms, interleaved for 3 s: standard error of the median log-ratio 0.19 % with one step a block,
+0.34 % with 4, 0.51 % with 16 (`python -m benchmarks.blocks`; 2-core Xeon virtual machine, torch 2.13,
+2026-11-15).
 """
 
 from __future__ import annotations
