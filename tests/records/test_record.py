@@ -20,10 +20,11 @@ from stepmark.records.finding import Finding
 from stepmark.records.outcome import Failure
 from stepmark.records.outline import SuiteOutline
 from stepmark.records.record import Record
-from stepmark.records.run import Judgement, Run
+from stepmark.records.run import CaseJudgement, Judgement, Run
 from stepmark.records.settings import Policy, Settings
 from stepmark.records.source import Source
 from stepmark.records.trial import LaunchTrial, SoloTrial, Trial
+from stepmark.records.verdict import Verdict
 from tests.support.arbitrary import records
 from tests.support.recordings import make_recording
 
@@ -43,6 +44,7 @@ def all_records() -> list[type[Record]]:
 RECORDS = all_records()
 WHOLE = [
     Case,
+    CaseJudgement,
     Environment,
     Evidence,
     Failure,
@@ -53,8 +55,9 @@ WHOLE = [
     Settings,
     SoloTrial,
     SuiteOutline,
+    Verdict,
 ]
-"""With what they hold, every record that is stored."""
+"""With what they hold, every record that is stored or exported."""
 CODECS = [
     pytest.param(msgspec.json.encode, msgspec.json.decode, id="json"),
     pytest.param(msgspec.msgpack.encode, msgspec.msgpack.decode, id="msgpack"),
@@ -109,7 +112,9 @@ def test_an_unknown_field_is_refused(
 @pytest.mark.parametrize(("encode", "decode"), CODECS)
 def test_a_judgement_survives_a_journey(encode: Any, decode: Any) -> None:
     judgement = judge(make_recording(axes={"features": (512, 1024)}, num_launches=3))
-    assert judgement.cases[1].verdict is not None
+    verdict = judgement.cases[1].verdict
+    assert verdict is not None
+    assert None not in (verdict.look, verdict.power, verdict.p_value, judgement.cases[1].spread)
     assert decode(encode(judgement), type=Judgement) == judgement
 
 

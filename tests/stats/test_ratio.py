@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepmark.stats.arrays import FloatArray, Interval, pad
-from stepmark.stats.ratio import log_ratios, ratio_over_launches
+from stepmark.stats.quantile import median
+from stepmark.stats.ratio import log_ratios, ratio_of_centres, ratio_over_launches
 from stepmark.stats.student import exponentiate, t_interval
 from tests.support.properties import launches, steady
 
@@ -73,6 +74,23 @@ def test_swapping_the_lanes_inverts_the_ratio(lanes: tuple[list[FloatArray], lis
 def test_the_order_of_launches_does_not_matter(lanes: tuple[list[FloatArray], list[FloatArray]]) -> None:
     case, baseline = lanes
     assert_close(ratio(case[::-1], baseline[::-1]), ratio(case, baseline))
+
+
+@steady
+@given(pairs())
+def test_the_centres_of_launches_are_all_it_needs(lanes: tuple[list[FloatArray], list[FloatArray]]) -> None:
+    logs = log_ratios(*(pad(lane) for lane in lanes))
+    assert_close(ratio_of_centres(median(logs), confidence=0.95), ratio(*lanes))
+
+
+@steady
+@given(pairs(), st.floats(0.5, 0.98))
+def test_a_look_with_less_of_alpha_is_wider(
+    lanes: tuple[list[FloatArray], list[FloatArray]], confidence: float
+) -> None:
+    narrow, wide = ratio(*lanes, confidence=confidence), ratio(*lanes, confidence=0.999)
+    assert wide.low <= narrow.low
+    assert narrow.high <= wide.high
 
 
 def test_a_round_that_one_lane_missed_is_not_paired() -> None:

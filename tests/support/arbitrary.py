@@ -12,6 +12,7 @@ import msgspec
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from stepmark.records.estimate import Estimate
 from stepmark.records.run import Run
 from stepmark.records.sample import Layout, Sample, Total
 from stepmark.records.trial import LaneTrial, LaunchTrial, SoloTrial, Trial
@@ -35,6 +36,8 @@ def records(kind: type[S]) -> st.SearchStrategy[S]:
         return _layouts()  # type: ignore[return-value]
     if kind is LaneTrial:
         return _lanes()  # type: ignore[return-value]
+    if kind is Estimate:
+        return _estimates()  # type: ignore[return-value]
     return _plain(kind)
 
 
@@ -70,6 +73,14 @@ def _lanes(draw: st.DrawFn) -> LaneTrial:
         rounds=draw(packed),
         **draw(st.fixed_dictionaries({}, optional=fields)),
     )
+
+
+@st.composite
+def _estimates(draw: st.DrawFn) -> Estimate:
+    """Estimates check that the point lies in its interval."""
+    fields = {field.name: _values(field.type) for field in msgspec.structs.fields(Estimate)}
+    low, point, high = sorted(draw(fields.pop(name)) for name in ("low", "point", "high"))
+    return Estimate(low=low, point=point, high=high, **draw(st.fixed_dictionaries(fields)))
 
 
 @cache

@@ -26,7 +26,7 @@ from stepmark.records.run import Recording, Run, RunStatus
 from stepmark.records.sample import Layout
 from stepmark.records.settings import Isolation, Policy, Settings
 from stepmark.records.source import BuiltinSource
-from stepmark.records.trial import LaneTrial
+from stepmark.records.trial import LaneTrial, Role
 from tests.support.trials import EPOCH, TRAIN, make_failure, make_lane, make_launch, make_solo
 
 
@@ -120,6 +120,7 @@ def make_recording(
     variants: Mapping[str, float] | None = None,
     axes: Mapping[str, Sequence[AxisValue]] | None = None,
     num_launches: int = 5,
+    num_confirming: int = 0,
     num_rounds: int = 20,
     seconds: float = 1e-3,
     layout: Layout = TRAIN,
@@ -130,7 +131,8 @@ def make_recording(
     suite: str = "synthetic",
     seed: int = 0,
 ) -> Recording:
-    """A complete run; `variants` maps names to true time factors, the first is the baseline."""
+    """A complete run; `variants` maps names to true time factors, the first is the baseline. The confirming
+    launches come after the others, in every cell."""
     variants = {"dense": 1.0, "mine": 1.0} if variants is None else variants
     noise = noise or Noise()
     generator = np.random.default_rng(seed)
@@ -138,7 +140,8 @@ def make_recording(
     run = make_run(suite=suite, variants=tuple(variants), axes=axes, settings=settings, policy=policy)
     launches = []
     for cell in dict.fromkeys(case.cell for case in run.cases):
-        for number in range(num_launches):
+        for number in range(num_launches + num_confirming):
+            role = Role.MEASURE if number < num_launches else Role.CONFIRM
             process = generator.normal(0.0, noise.process)
             lanes = []
             for name, factor in variants.items():
@@ -151,7 +154,7 @@ def make_recording(
                     generator=generator,
                 )
                 lanes.append(make_lane(name, blocks, layout=layout))
-            launches.append(make_launch(cell, lanes, number=number, isolation=isolation))
+            launches.append(make_launch(cell, lanes, number=number, role=role, isolation=isolation))
     solos = tuple(make_solo(case, layout=layout) for case in run.cases)
     return Recording(run=run, solos=solos, launches=tuple(launches))
 

@@ -13,7 +13,7 @@ from stepmark.records.evidence import Evidence, TensorFacts
 from stepmark.records.outcome import Cause, Failure, Outcome, Stage
 from stepmark.records.sample import Layout, Sample, Total, pack
 from stepmark.records.settings import Isolation
-from stepmark.records.trial import LaneTrial, LaunchTrial, ProcessFacts, SoloTrial, Warmup
+from stepmark.records.trial import LaneTrial, LaunchTrial, ProcessFacts, Role, SoloTrial, Warmup
 
 TRAIN = Layout(phases=("forward", "loss", "backward", "optimizer", "step"), primary="step", whole="step")
 FORWARD = Layout(phases=("forward",), primary="forward")
@@ -67,6 +67,7 @@ def make_launch(
     lanes: Sequence[LaneTrial],
     *,
     number: int = 0,
+    role: Role = Role.MEASURE,
     isolation: Isolation = Isolation.SHARED,
     load_1m: float = 1.0,
 ) -> LaunchTrial:
@@ -76,6 +77,7 @@ def make_launch(
         cell=cell,
         number=number,
         seed=f"0/{cell.id}/{number}",
+        role=role,
         isolation=isolation,
         started=EPOCH + number,
         seconds=0.9,

@@ -13,6 +13,8 @@ class Method(StrEnum):
     T_LAUNCHES = "t over launches"
     """Student's t on one robust centre per launch: on its logarithm for times and ratios, as it is for the
     remainder, which is a difference and may be near zero."""
+    WELCH_LAUNCHES = "Welch's t over launches of two runs"
+    """For two levels that were not measured side by side."""
     BOOTSTRAP_BLOCKS = "bootstrap over blocks of one launch"
     """All that one launch allows: it does not contain the spread between processes."""
 

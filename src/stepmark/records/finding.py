@@ -25,6 +25,8 @@ class FindingName(StrEnum):
     CLOCK_DOMINATES = "clock-dominates"
     LANE_FAILED_IN_COMPANY = "lane-failed-in-company"
     MACHINE_BUSY = "machine-busy"
+    WARM_UP_UNFINISHED = "warm-up-unfinished"
+    CHANGES_ITS_NEIGHBOURS = "changes-its-neighbours"
 
 
 class Finding(Record, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ from stepmark.records.outline import SuiteOutline
 from stepmark.records.record import Record
 from stepmark.records.settings import Policy, Settings
 from stepmark.records.source import Source
+from stepmark.records.spread import Spread
 from stepmark.records.trial import LaunchTrial, SoloTrial, Trial
 from stepmark.records.verdict import Verdict
 
@@ -82,6 +83,10 @@ class CaseJudgement(Record, frozen=True, kw_only=True):
     verdicts: tuple[Verdict, ...]
     """One per phase shared with the baseline, the primary first; empty for the baseline itself."""
     num_launches: int
+    num_rounds: int = 0
+    """Of the launches' rounds, the median."""
+    spread: Spread | None = None
+    """Where the variance of the primary ratio lives; None for the baseline and where it is not known."""
     parameters: int | None = None
 
     def summary(self, phase: str) -> Summary | None:

@@ -21,8 +21,18 @@ class Settings(Record, frozen=True, kw_only=True):
 
     seed: int = 0
     """Everything random in a run follows from it."""
-    launches: int = 12
-    """Fresh processes per cell: the number of replications."""
+    launches: int = 40
+    """Fresh processes per cell at most: the number of replications."""
+    stop: bool = True
+    """Whether a cell ends early once all its verdicts are decided (stats/sequential.py)."""
+    pilot: int = 4
+    """Launches of a cell after which the length of its later launches is chosen; 0 leaves it as it is."""
+    confirm: int = 5
+    """Fresh launches, at least, that a flagged cell of a sweep must survive; 0 asks for none."""
+    alone: int = 1
+    """Launches of each case without company, to see whether company changes its level; 0 asks for none."""
+    enough_alone: int = 5
+    """Launches without company before a changed level is believed."""
     budget: float | None = None
     """Seconds for the whole run; no new launch starts after it."""
     isolation: Isolation = Isolation.SHARED
@@ -30,18 +40,18 @@ class Settings(Record, frozen=True, kw_only=True):
     """Threads of torch's operators; None leaves torch's own choice."""
     timeout: float = 120.0
     """Seconds a worker may go without any progress before it counts as hung."""
-    round_seconds: float = 0.3
-    """Sampling time each lane is given in one launch."""
+    round_seconds: float = 0.15
+    """Sampling time each lane is given in one launch, until the pilot knows better."""
     min_rounds: int = 5
-    max_rounds: int = 300
+    max_rounds: int = 2000
     block_seconds: float = 0.0005
     """A block is as many iterations as fill this time, at least one."""
-    warmup_seconds: float = 0.1
+    warmup_seconds: float = 0.05
     """Least warm-up time of a lane."""
     warmup_cap: float = 5.0
     """Warm-up stops here at the latest and the lane is labelled as never settled."""
     solo_steps: int = 3
-    """Plain steps of the solo pass."""
+    """Plain steps of the solo pass at least; short steps are taken more often."""
 
 
 class Policy(Record, frozen=True, kw_only=True):

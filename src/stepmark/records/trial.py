@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from stepmark.records.case import Case, Cell
 from stepmark.records.environment import LoadFacts
 from stepmark.records.evidence import Evidence
@@ -84,6 +86,17 @@ class LaneTrial(Record, frozen=True, kw_only=True):
             raise ValueError(f"lane '{self.variant}' has samples that do not match its rounds")
 
 
+class Role(StrEnum):
+    """What a launch is for."""
+
+    MEASURE = "measure"
+    """Ratios and verdicts come from these."""
+    CONFIRM = "confirm"
+    """A second measurement of a cell that a sweep flagged: it must agree by itself."""
+    ALONE = "alone"
+    """One case without company: its level is held against its level beside the others."""
+
+
 class LaunchTrial(Record, frozen=True, kw_only=True, tag="launch"):
     """All variants of a cell measured side by side, once."""
 
@@ -94,6 +107,7 @@ class LaunchTrial(Record, frozen=True, kw_only=True, tag="launch"):
     isolation: Isolation
     started: float
     seconds: float
+    role: Role = Role.MEASURE
     build_order: tuple[str, ...] = ()
     warmup_order: tuple[str, ...] = ()
     round_orders: tuple[tuple[str, ...], ...] = ()

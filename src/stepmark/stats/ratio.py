@@ -30,4 +30,9 @@ def log_ratios(case: FloatArray, baseline: FloatArray) -> FloatArray:
 
 def ratio_over_launches(logs: FloatArray, *, confidence: float) -> Interval:
     """From log-ratios of shape (..., launches, rounds), padded with NaN."""
-    return exponentiate(t_interval(median(logs), confidence=confidence))
+    return ratio_of_centres(median(logs), confidence=confidence)
+
+
+def ratio_of_centres(centres: FloatArray, *, confidence: float) -> Interval:
+    """From one centre per launch along the last axis."""
+    return exponentiate(t_interval(centres, confidence=confidence))
