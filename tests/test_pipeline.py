@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 
 import pytest
 from msgspec.structs import replace
@@ -13,13 +14,14 @@ from stepmark.errors import Interrupted, Unsupported, UsageError
 from stepmark.measure.assignment import Assignment, LaunchAssignment, SoloAssignment
 from stepmark.measure.expand import Selection
 from stepmark.pipeline import Order, judged, measure, resume
+from stepmark.records.finding import FindingName
 from stepmark.records.outcome import Outcome
 from stepmark.records.outline import Axis, SuiteOutline, VariantOutline
-from stepmark.records.run import Judgement, Run, RunStatus
-from stepmark.records.settings import Settings
+from stepmark.records.run import Judgement, Recording, Run, RunStatus
+from stepmark.records.settings import Isolation, Settings
 from stepmark.records.source import BuiltinSource
-from stepmark.records.trial import Trial
-from stepmark.records.verdict import Reason, VerdictKind
+from stepmark.records.trial import Role, Trial
+from stepmark.records.verdict import Look, Reason, Verdict, VerdictKind
 from stepmark.store.store import Store
 
 OUTLINE = SuiteOutline(
@@ -33,6 +35,9 @@ OUTLINE = SuiteOutline(
     ),
 )
 SETTINGS = Settings(launches=4, round_seconds=0.02)
+SOLOS, MEASURED, ALONE, CONFIRMED = 8, 2 * 4, 8, 2 * 5
+"""Of two cells with four variants each, both flagged."""
+ALL = SOLOS + MEASURED + ALONE + CONFIRMED
 
 
 def noisy(nanoseconds: int, seed: int) -> object:
@@ -91,7 +96,9 @@ def test_every_case_passes_alone_before_any_launch(store: Store) -> None:
     engine = engine_for()
     measure(order(), engine=engine, store=store)
     kind = [type(assignment) for assignment in engine.performed]
-    assert kind == [SoloAssignment] * 8 + [LaunchAssignment] * 8
+    assert kind == [SoloAssignment] * SOLOS + [LaunchAssignment] * (ALL - SOLOS)
+    roles = Counter(each.role for each in engine.performed if isinstance(each, LaunchAssignment))
+    assert roles == {Role.MEASURE: MEASURED, Role.ALONE: ALONE, Role.CONFIRM: CONFIRMED}
 
 
 def test_a_failing_variant_ends_as_an_outcome_and_the_others_go_on(store: Store) -> None:
@@ -163,7 +170,7 @@ class Followed:
         self.seen.append((done, total))
 
 
-@pytest.mark.parametrize("stop_at", range(0, 16, 3))
+@pytest.mark.parametrize("stop_at", range(0, ALL, 3))
 def test_an_interrupted_run_is_in_the_store_and_resumes_to_the_same_end(store: Store, stop_at: int) -> None:
     watcher = Followed()
     engine = Stopping(OUTLINE, scripts())  # type: ignore[arg-type]
@@ -176,10 +183,12 @@ def test_an_interrupted_run_is_in_the_store_and_resumes_to_the_same_end(store: S
     assert len(stored.trials) == stop_at
     second = engine_for()
     whole = resume(watcher.run_id, engine=second, store=store)
-    assert len(second.performed) == 16 - stop_at
+    assert len(second.performed) == ALL - stop_at
     assert whole.run.status is RunStatus.COMPLETE
     numbers = sorted((launch.cell.id, launch.number) for launch in whole.launches)
-    assert len(set(numbers)) == 8
+    assert len(set(numbers)) == len(numbers) == ALL - SOLOS
+    roles = Counter(launch.role for launch in whole.launches)
+    assert roles == {Role.MEASURE: MEASURED, Role.ALONE: ALONE, Role.CONFIRM: CONFIRMED}
 
 
 def test_resume_refuses_another_torch(store: Store) -> None:
@@ -199,4 +208,135 @@ def test_progress_counts_to_its_own_total(store: Store) -> None:
     measure(order(), engine=engine_for(thin=RuntimeError("no")), store=store, watcher=watcher)
     done = [count for count, _ in watcher.seen]
     assert done == list(range(1, len(done) + 1))
-    assert watcher.seen[-1] == (16, 16)
+    assert all(count <= total for count, total in watcher.seen)
+    # thin has its solo passes and no launch alone
+    assert watcher.seen[-1] == (ALL - 2, ALL - 2)
+
+
+ONE_CELL = replace(OUTLINE, axes=(Axis(name="features", values=(8,)),))
+PATIENT = Settings(launches=40, round_seconds=0.02)
+
+
+class Aware(Stopping):
+    """An engine whose scripts know the assignment at hand."""
+
+    stop_at = -1
+    at_hand: Assignment
+
+    def perform(self, assignment: Assignment) -> Trial:
+        self.at_hand = assignment
+        return super().perform(assignment)
+
+    @property
+    def launch(self) -> LaunchAssignment | None:
+        return self.at_hand if isinstance(self.at_hand, LaunchAssignment) else None
+
+
+def aware_engine(outline: SuiteOutline, slow: Callable[[Aware], float]) -> Aware:
+    """A baseline and `mine`, which takes `slow(engine)` times as long."""
+    generator = random.Random(7)
+
+    def noise() -> float:
+        return 100_000 * generator.lognormvariate(0.0, 0.002)
+
+    engine: Aware
+    made = {
+        "dense": {"forward": lambda: round(noise())},
+        "mine": {"forward": lambda: round(noise() * slow(engine))},
+    }
+    variants = (VariantOutline(name="dense", baseline=True), VariantOutline(name="mine"))
+    engine = Aware(replace(outline, variants=variants), made)
+    return engine
+
+
+def slow_in_company(engine: Aware) -> float:
+    launch = engine.launch
+    crowd = launch is not None and len(launch.cases) > 1
+    return 1.3 if crowd and launch and launch.settings.isolation is Isolation.SHARED else 1.0
+
+
+def only_verdict(judgement: Judgement, point: str = "features=8") -> Verdict:
+    (verdict,) = (case.verdict for case in judgement.cases if case.verdict and case.case.cell.point == point)
+    return verdict
+
+
+def launches_of(engine: FakeEngine, role: Role) -> list[LaunchAssignment]:
+    return [each for each in engine.performed if isinstance(each, LaunchAssignment) and each.role is role]
+
+
+@pytest.mark.parametrize(
+    ("factor", "kind"),
+    [(1.0, VerdictKind.EQUIVALENT), (1.05, VerdictKind.SLOWER), (0.95, VerdictKind.FASTER)],
+)
+def test_a_clear_comparison_ends_early(store: Store, factor: float, kind: VerdictKind) -> None:
+    engine = aware_engine(ONE_CELL, lambda _: factor)
+    verdict = only_verdict(judged(measure(order(PATIENT), engine=engine, store=store)))
+    assert (verdict.kind, verdict.reasons) == (kind, ())
+    assert verdict.look == Look(launches=5, early=True, share=0.02)
+    assert len(launches_of(engine, Role.MEASURE)) == 5
+    assert verdict.ratio is not None
+    assert verdict.ratio.low < factor < verdict.ratio.high
+
+
+def test_a_run_that_is_told_not_to_stop_goes_on_to_its_end(store: Store) -> None:
+    engine = aware_engine(ONE_CELL, lambda _: 1.05)
+    settings = replace(PATIENT, launches=8, stop=False)
+    verdict = only_verdict(judged(measure(order(settings), engine=engine, store=store)))
+    assert verdict.look == Look(launches=8, early=False, share=1.0)
+    assert len(launches_of(engine, Role.MEASURE)) == 8
+
+
+def test_a_slower_cell_of_a_sweep_is_confirmed_by_fresh_launches(store: Store) -> None:
+    def slow(engine: Aware) -> float:
+        return 1.1 if engine.launch and engine.launch.cell.point == "features=16" else 1.0
+
+    engine = aware_engine(OUTLINE, slow)
+    judgement = judged(measure(order(PATIENT), engine=engine, store=store))
+    assert only_verdict(judgement, "features=8").kind is VerdictKind.EQUIVALENT
+    slower = only_verdict(judgement, "features=16")
+    assert (slower.kind, slower.reasons) == (VerdictKind.SLOWER, ())
+    confirming = launches_of(engine, Role.CONFIRM)
+    assert engine.performed[-5:] == confirming, "after everything else"
+    assert {launch.cell.point for launch in confirming} == {"features=16"}
+
+
+def test_what_fresh_launches_do_not_show_is_taken_back(store: Store) -> None:
+    def slow(engine: Aware) -> float:
+        launch = engine.launch
+        there = launch is not None and launch.cell.point == "features=16"
+        return 1.1 if there and launch is not None and launch.role is Role.MEASURE else 1.0
+
+    engine = aware_engine(OUTLINE, slow)
+    judgement = judged(measure(order(replace(PATIENT, alone=0)), engine=engine, store=store))
+    verdict = only_verdict(judgement, "features=16")
+    assert (verdict.kind, verdict.reasons) == (VerdictKind.INCONCLUSIVE, (Reason.NOT_CONFIRMED,))
+
+
+def test_a_variant_that_company_slows_is_measured_in_separate_processes(store: Store) -> None:
+    engine = aware_engine(ONE_CELL, slow_in_company)
+    judgement = judged(measure(order(PATIENT), engine=engine, store=store))
+    verdict = only_verdict(judgement)
+    assert (verdict.kind, verdict.reasons) == (VerdictKind.EQUIVALENT, (Reason.SEPARATE_PROCESSES,))
+    alone = Counter(launch.cases[0].variant for launch in launches_of(engine, Role.ALONE))
+    assert alone == {"dense": 1, "mine": 5}
+    isolations = [launch.settings.isolation for launch in launches_of(engine, Role.MEASURE)]
+    assert isolations.index(Isolation.SEPARATE) == 4, "right after the pilot and the launches alone"
+    (found,) = (each for each in judgement.findings if each.name is FindingName.CHANGES_ITS_NEIGHBOURS)
+    assert "/mine[" in found.case
+
+
+@pytest.mark.parametrize("stop_at", range(0, 17, 2))
+def test_a_run_resumed_while_it_changes_its_mind_comes_to_the_same_end(store: Store, stop_at: int) -> None:
+    """A cell that is set apart: interrupted anywhere, it has the same launches in the end."""
+
+    def shape(recording: Recording) -> list[tuple[int, Role, Isolation]]:
+        return [(launch.number, launch.role, launch.isolation) for launch in recording.launches]
+
+    whole = measure(order(PATIENT), engine=aware_engine(ONE_CELL, slow_in_company), store=store)
+    assert len(whole.trials) == 2 + 4 + (1 + 5) + 5, "solos, pilot, alone, and apart until it is decided"
+    watcher, engine = Followed(), aware_engine(ONE_CELL, slow_in_company)
+    engine.stop_at = stop_at
+    with pytest.raises(Interrupted):
+        measure(order(PATIENT), engine=engine, store=store, watcher=watcher)
+    resumed = resume(watcher.run_id, engine=aware_engine(ONE_CELL, slow_in_company), store=store)
+    assert shape(resumed) == shape(whole)

@@ -20,7 +20,15 @@ def test_the_users_choice_wins(preset: str) -> None:
 
 
 def test_presets_are_ordered_by_effort() -> None:
-    assert [make_settings(name).launches for name in ("quick", "standard", "full")] == [5, 12, 30]
+    assert [make_settings(name).launches for name in ("quick", "standard", "full")] == [10, 40, 100]
+    assert [make_settings(name).stop for name in ("quick", "standard", "full")] == [True, True, False]
+
+
+def test_quick_has_shorter_launches() -> None:
+    quick, standard = make_settings("quick"), make_settings("standard")
+    assert quick.round_seconds < standard.round_seconds
+    assert quick.warmup_seconds < standard.warmup_seconds
+    assert quick.min_rounds == 3 < standard.min_rounds, "as few as a median survives"
 
 
 def test_a_budget_alone_decides_how_many_launches() -> None:

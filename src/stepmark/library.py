@@ -29,6 +29,7 @@ def run(
     budget: str | float | None = None,
     preset: str = "standard",
     launches: int | None = None,
+    stop: bool = True,
     margin: str | float = 0.01,
     confidence: float = 0.95,
     seed: int = 0,
@@ -44,6 +45,7 @@ def run(
 ) -> Result:
     """Measure a suite in fresh processes and judge it.
 
+    A cell ends early once all its verdicts are decided; `stop=False` uses every launch and the whole budget.
     The suite is sent to the workers by value, so it may be defined in a script or a notebook. Without a
     `store` nothing is written to disk; `result.save` does that.
     """
@@ -51,6 +53,7 @@ def run(
         preset,
         threads=threads,
         launches=launches,
+        stop=None if stop else False,
         budget=None if budget is None else parse_duration(budget),
         seed=seed,
         isolation=Isolation(isolation),

@@ -12,6 +12,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from stepmark.analysis.judge import judge
+from stepmark.analysis.referee import RunReferee
 from stepmark.audit import audit
 from stepmark.errors import BenchFileError, Interrupted, UsageError
 from stepmark.instruments.host_facts import environment, load_facts
@@ -132,7 +133,7 @@ def _refuse_change(run: Run, described: Described, now: Environment) -> None:
 def _carry_out(
     run: Run, past: Sequence[Trial], *, engine: Engine, store: Store, watcher: Watcher
 ) -> Recording:
-    schedule = Schedule(run, past)
+    schedule = Schedule(run, past, RunReferee(run))
     watcher.begins(run, len(past))
     with Interruption() as interruption:
         try:

@@ -8,9 +8,9 @@ from stepmark.errors import UsageError
 from stepmark.records.settings import Settings
 
 PRESETS: dict[str, dict[str, Any]] = {
-    "quick": {"launches": 5, "round_seconds": 0.1, "min_rounds": 3, "warmup_seconds": 0.05},
+    "quick": {"launches": 10, "pilot": 0, "round_seconds": 0.08, "min_rounds": 3, "warmup_seconds": 0.03},
     "standard": {},
-    "full": {"launches": 30},
+    "full": {"launches": 100, "stop": False},
 }
 
 _LAUNCHES_OF_A_BUDGET = 200

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import stdtrit
 
 from stepmark.analysis.judge import judge
 from stepmark.records.run import CaseJudgement, Recording
 from stepmark.records.sample import Layout, Total
 from stepmark.records.settings import Isolation, Settings
 from stepmark.records.verdict import Reason, Verdict, VerdictKind
+from tests.support.properties import steady
 from tests.support.recordings import (
     QUIET,
     Noise,
@@ -20,7 +25,7 @@ from tests.support.recordings import (
     make_recording,
     make_run,
 )
-from tests.support.trials import OPS, TRAIN, make_lane, make_launch
+from tests.support.trials import FORWARD, OPS, TRAIN, make_lane, make_launch
 
 
 def judged(recording: Recording, variant: str = "mine") -> CaseJudgement:
@@ -59,6 +64,77 @@ def test_true_factors_are_found(factor: float, kind: VerdictKind) -> None:
     assert (verdict.kind, verdict.reasons) == (kind, ())
     assert verdict.ratio is not None
     assert verdict.ratio.point == pytest.approx(factor, rel=0.005)
+
+
+@steady
+@given(
+    st.sampled_from([0.9, 0.98, 1.0, 1.02, 1.1]),
+    st.integers(2, 14),
+    st.sampled_from([5, 8, 14, 40]),
+    st.integers(0, 1000),
+)
+def test_the_p_value_and_the_verdict_say_the_same(
+    factor: float, num_launches: int, most: int, seed: int
+) -> None:
+    """One comparison, whatever its look's share of alpha: a difference is never taken back, and a chance
+    below half of alpha is never left INCONCLUSIVE."""
+    recording = make_recording(
+        variants={"dense": 1.0, "mine": factor},
+        num_launches=num_launches,
+        layout=FORWARD,
+        settings=Settings(launches=most),
+        seed=seed,
+    )
+    verdict = verdict_of(recording)
+    assert verdict.p_value is not None
+    different = verdict.kind in (VerdictKind.FASTER, VerdictKind.SLOWER)
+    assert verdict.p_value <= 0.05 or not different
+    assert different or verdict.p_value >= 0.025
+    assert Reason.TOO_MANY_CELLS not in verdict.reasons
+
+
+@steady
+@given(st.integers(2, 14), st.sampled_from([5, 8, 14, 40]), st.booleans(), st.integers(0, 1000))
+def test_the_interval_is_that_of_its_look(num_launches: int, most: int, stop: bool, seed: int) -> None:
+    settings = Settings(launches=most, stop=stop)
+    verdict = verdict_of(make_recording(num_launches=num_launches, settings=settings, seed=seed))
+    ratio, look, power = verdict.ratio, verdict.look, verdict.power
+    assert ratio is not None
+    assert look is not None
+    assert power is not None
+    assert (look.launches, ratio.num_launches) == (num_launches, num_launches)
+    factor = stdtrit(num_launches - 1, 1.0 - 0.05 * look.share / 2.0)
+    half = factor * power.deviation / math.sqrt(num_launches)
+    assert math.log(ratio.high / ratio.point) == pytest.approx(half, rel=1e-6)
+    if not stop:
+        assert look.share == 1.0
+
+
+def test_an_undecided_verdict_says_what_it_would_take() -> None:
+    noise = Noise(instance=0.02)
+    verdict = verdict_of(make_recording(num_launches=6, noise=noise, settings=Settings(launches=40)))
+    assert verdict.kind is VerdictKind.INCONCLUSIVE
+    assert verdict.power is not None
+    assert verdict.power.needed is not None
+    assert verdict.power.needed > 6
+    assert verdict.power.seconds == pytest.approx(0.9 * verdict.power.needed)
+    assert verdict.power.detectable > 0.01
+
+
+def test_nothing_to_compare_has_neither_look_nor_power_nor_chance() -> None:
+    verdict = verdict_of(fail_solo(make_recording(num_launches=6), "mine"))
+    assert (verdict.look, verdict.power, verdict.p_value) == (None, None, None)
+
+
+def test_one_launch_has_no_power_to_speak_of() -> None:
+    verdict = verdict_of(make_recording(num_launches=1))
+    assert (verdict.power, verdict.p_value) == (None, None)
+
+
+def test_confirming_launches_are_not_in_the_ratio() -> None:
+    recording = make_recording(num_launches=4, num_confirming=3)
+    alone = msgspec.structs.replace(recording, launches=recording.launches[:4])
+    assert verdict_of(recording) == verdict_of(alone)
 
 
 def test_noise_between_instances_is_inconclusive_not_same() -> None:

@@ -1,114 +1,95 @@
-"""Pairing by round and launch."""
+"""Ratios over launches: the interval of a look, and what a single launch allows."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepmark.analysis.compare import compare
+from stepmark.analysis.compare import compare, confidence_of
+from stepmark.analysis.pairing import Paired
 from stepmark.analysis.seeds import generator_for
-from stepmark.analysis.times import Times, read_times
 from stepmark.records.estimate import Estimate, Method
+from stepmark.records.settings import Policy
+from stepmark.records.verdict import Look
 from stepmark.stats.arrays import FloatArray, pad
-from tests.support.properties import launches, steady
-from tests.support.trials import FORWARD, make_lane
+from stepmark.stats.quantile import median
+from stepmark.stats.ratio import ratio_over_launches
+from tests.support.properties import samples, steady
+
+log_ratios = st.floats(-1.0, 1.0)
+rounds_of_launches = st.lists(samples(log_ratios, min_size=1, max_size=8), min_size=1, max_size=6)
+shares = st.floats(0.01, 1.0)
 
 
-def forward(by_launch: Mapping[int, Sequence[float]], *, rounds: Sequence[int] | None = None) -> Times:
-    lanes = {
-        number: make_lane("any", {"forward": seconds}, layout=FORWARD, rounds=rounds)
-        for number, seconds in by_launch.items()
-    }
-    return read_times(lanes, FORWARD)
+def paired(rows: list[FloatArray]) -> Paired:
+    logs = pad(rows)[None]
+    return Paired(phases=("forward",), launches=tuple(range(len(rows))), logs=logs, centres=median(logs))
 
 
-def ratio(case: Times, baseline: Times, *, min_rounds: int = 1) -> Estimate | None:
-    ratios = compare(
-        case,
-        baseline,
-        ("forward",),
-        min_rounds=min_rounds,
-        confidence=0.95,
-        generator=generator_for(0),
-    )
-    return ratios.get("forward")
+def look(share: float = 1.0) -> Look:
+    return Look(launches=5, early=False, share=share)
 
 
-def point(case: Times, baseline: Times, *, min_rounds: int = 1) -> float:
-    estimate = ratio(case, baseline, min_rounds=min_rounds)
-    assert estimate is not None
-    return estimate.point
+def ratio(rows: list[FloatArray], *, share: float = 1.0, confidence: float = 0.95) -> Estimate:
+    policy = Policy(confidence=confidence)
+    return compare(paired(rows), policy=policy, look=look(share), generator=generator_for(0))["forward"]
 
 
 @steady
-@given(launches(min_launches=1), st.floats(0.1, 10.0))
-def test_a_constant_factor_is_found_exactly(rows: list[FloatArray], factor: float) -> None:
-    seconds = pad(rows)[None]
-    baseline = Times(layout=FORWARD, launches=tuple(range(len(rows))), phases=("forward",), seconds=seconds)
-    case = Times(layout=FORWARD, launches=baseline.launches, phases=baseline.phases, seconds=factor * seconds)
-    estimate = ratio(case, baseline)
-    assert estimate is not None
-    assert [estimate.low, estimate.point, estimate.high] == pytest.approx([factor] * 3, rel=1e-6)
+@given(rounds_of_launches, st.floats(0.1, 10.0))
+def test_a_slower_case_multiplies_the_ratio(rows: list[FloatArray], factor: float) -> None:
+    plain, slower = ratio(rows), ratio([row + np.log(factor) for row in rows])
+    assert [slower.low, slower.point, slower.high] == pytest.approx(
+        [factor * plain.low, factor * plain.point, factor * plain.high], rel=1e-6
+    )
 
 
-def test_rounds_are_paired_by_number_not_by_position() -> None:
-    case = forward({0: [2.0, 4.0], 1: [2.0, 4.0]}, rounds=[0, 2])
-    baseline = forward({0: [1.0, 100.0, 2.0], 1: [1.0, 100.0, 2.0]})
-    assert point(case, baseline) == pytest.approx(2.0)
+@steady
+@given(rounds_of_launches, shares, shares)
+def test_a_smaller_share_of_alpha_has_a_wider_interval(
+    rows: list[FloatArray], one: float, other: float
+) -> None:
+    narrow, wide = ratio(rows, share=max(one, other)), ratio(rows, share=min(one, other))
+    assert wide.low <= narrow.low <= narrow.point <= narrow.high <= wide.high
+    assert narrow.point == wide.point
+    assert narrow.confidence == wide.confidence == 0.95, "what all looks together keep"
 
 
-def test_launches_are_paired_by_number() -> None:
-    case = forward({1: [2.0], 2: [4.0], 7: [9.0]})
-    baseline = forward({0: [5.0], 1: [1.0], 2: [2.0]})
-    estimate = ratio(case, baseline)
-    assert estimate is not None
-    assert estimate.point == pytest.approx(2.0)
-    assert estimate.num_launches == 2
+@steady
+@given(rounds_of_launches)
+def test_a_look_with_all_of_alpha_has_the_policys_interval(rows: list[FloatArray]) -> None:
+    if len(rows) < 2:
+        return
+    expected = ratio_over_launches(pad(rows), confidence=0.9)
+    estimate = ratio(rows, confidence=0.9)
+    assert (estimate.low, estimate.point, estimate.high) == pytest.approx(
+        (float(expected.low), float(expected.point), float(expected.high))
+    )
+    assert (estimate.method, estimate.num_launches) == (Method.T_LAUNCHES, len(rows))
 
 
-def test_a_launch_with_too_few_paired_rounds_does_not_count() -> None:
-    case = forward({0: [2.0] * 5, 1: [2.0] * 5, 2: [9.0, 9.0]})
-    baseline = forward({0: [1.0] * 5, 1: [1.0] * 5, 2: [1.0] * 5})
-    estimate = ratio(case, baseline, min_rounds=3)
-    assert estimate is not None
-    assert estimate.point == pytest.approx(2.0)
-    assert estimate.num_launches == 2
-
-
-def test_nothing_in_common_gives_no_ratio() -> None:
-    assert ratio(forward({0: [1.0]}), forward({1: [1.0]})) is None
-    assert ratio(forward({0: [1.0]}), forward({0: [1.0]}), min_rounds=2) is None
-    assert ratio(forward({0: [1.0]}, rounds=[0]), forward({0: [1.0]}, rounds=[1])) is None
+@pytest.mark.parametrize(("share", "expected"), [(1.0, 0.95), (0.88, 0.956), (0.02, 0.999)])
+def test_the_confidence_of_a_look(share: float, expected: float) -> None:
+    assert confidence_of(look(share), Policy(confidence=0.95)) == pytest.approx(expected)
 
 
 def test_one_launch_is_resampled_over_its_rounds() -> None:
-    case = forward({0: [1.0, 2.0, 3.0, 4.0, 5.0]})
-    estimate = ratio(case, forward({0: [1.0] * 5}))
-    assert estimate is not None
+    estimate = ratio([np.log([1.0, 2.0, 3.0, 4.0, 5.0])])
     assert (estimate.method, estimate.num_launches) == (Method.BOOTSTRAP_BLOCKS, 1)
     assert 1.0 <= estimate.low < estimate.point < estimate.high <= 5.0
 
 
-def test_the_only_launch_that_counts_is_resampled() -> None:
-    case = forward({0: [2.0] * 5, 1: [9.0]})
-    estimate = ratio(case, forward({0: [1.0] * 5, 1: [1.0]}), min_rounds=3)
-    assert estimate is not None
-    assert (estimate.method, estimate.num_launches) == (Method.BOOTSTRAP_BLOCKS, 1)
-    assert estimate.high == pytest.approx(2.0)
+def test_rounds_that_one_launch_has_not_are_not_resampled() -> None:
+    assert ratio([np.array([np.log(2.0), np.nan, np.log(2.0)])]).high == pytest.approx(2.0)
 
 
-def test_a_time_below_the_resolution_of_the_clock_does_no_harm() -> None:
-    zeros = forward({0: [0.0, 0.0], 1: [0.0, 0.0]})
-    assert point(zeros, zeros) == 1.0
-    estimate = ratio(zeros, forward({0: [1.0, 1.0], 1: [1.0, 1.0]}))
-    assert estimate is not None
-    assert 0.0 < estimate.point < 1e-9
+def test_no_launch_no_ratio() -> None:
+    nothing = Paired(phases=("forward",), launches=(), logs=np.empty((1, 0, 4)), centres=np.empty((1, 0)))
+    assert compare(nothing, policy=Policy(), look=look(), generator=generator_for(0)) == {}
 
 
 def test_no_phase_no_ratio() -> None:
-    times = forward({0: [1.0]})
-    assert compare(times, times, (), min_rounds=1, confidence=0.95, generator=np.random.default_rng(0)) == {}
+    nothing = Paired(phases=(), launches=(0, 1), logs=np.empty((0, 2, 4)), centres=np.empty((0, 2)))
+    assert compare(nothing, policy=Policy(), look=look(), generator=generator_for(0)) == {}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from stepmark.analysis.trials import CaseTrials, gather
+from stepmark.analysis.trials import CaseTrials, CellLaunches, gather
 from stepmark.records.outcome import Outcome
 from stepmark.records.run import Recording
 from stepmark.records.settings import Isolation
+from stepmark.records.trial import LaunchTrial, Role
 from tests.support.recordings import fail_lane, fail_solo, make_recording
 from tests.support.trials import TRAIN, make_failure
 
@@ -77,7 +78,52 @@ def test_a_lane_without_a_complete_block_is_not_measured() -> None:
 def test_separate_processes_are_a_fact_of_the_cell() -> None:
     for isolation in Isolation:
         trials = by_variant(make_recording(num_launches=1, isolation=isolation))["mine"]
-        assert trials.separate is (isolation is Isolation.SEPARATE)
+        assert trials.cell.separate is (isolation is Isolation.SEPARATE)
+
+
+def of_cell(*launches: LaunchTrial) -> CellLaunches:
+    recording = msgspec.structs.replace(make_recording(num_launches=1), launches=launches)
+    return by_variant(recording)["mine"].cell
+
+
+def some_launches(num: int, role: Role = Role.MEASURE, *, first: int = 0) -> list[LaunchTrial]:
+    launches = make_recording(num_launches=num).launches
+    return [msgspec.structs.replace(launch, role=role, number=first + launch.number) for launch in launches]
+
+
+def test_launches_without_company_are_no_part_of_a_comparison() -> None:
+    together, alone = some_launches(3), some_launches(2, Role.ALONE, first=3)
+    cell = of_cell(*alone, *together)
+    assert cell.launches == tuple(together)
+    assert (cell.counted, cell.confirming) == (3, frozenset())
+
+
+def test_confirming_launches_are_known_by_their_numbers_and_do_not_count() -> None:
+    cell = of_cell(*some_launches(3), *some_launches(2, Role.CONFIRM, first=7))
+    assert (cell.counted, cell.confirming) == (3, frozenset({7, 8}))
+    assert [launch.number for launch in cell.launches] == [0, 1, 2, 7, 8]
+
+
+def test_a_launch_cut_short_keeps_its_rounds_and_does_not_count() -> None:
+    first, *others = some_launches(3)
+    cell = of_cell(msgspec.structs.replace(first, cut_short=True), *others)
+    assert (len(cell.launches), cell.counted) == (3, 2)
+
+
+def test_once_a_cell_is_measured_in_separate_processes_only_those_count() -> None:
+    apart = [
+        msgspec.structs.replace(launch, isolation=Isolation.SEPARATE) for launch in some_launches(2, first=4)
+    ]
+    cell = of_cell(*some_launches(4), *apart)
+    assert cell.launches == tuple(apart)
+    assert (cell.separate, cell.counted) == (True, 2)
+
+
+def test_a_launch_takes_so_long_on_average() -> None:
+    first, second = some_launches(2)
+    cell = of_cell(msgspec.structs.replace(first, seconds=1.0), msgspec.structs.replace(second, seconds=2.0))
+    assert cell.seconds == 1.5
+    assert CellLaunches().seconds == 0.0
 
 
 def test_neighbours_are_not_touched_by_a_failure() -> None:

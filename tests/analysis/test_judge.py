@@ -16,11 +16,12 @@ from stepmark.records.estimate import Estimate, Method
 from stepmark.records.outcome import Outcome
 from stepmark.records.run import Judgement, Recording
 from stepmark.records.sample import Layout, pack, unpack
-from stepmark.records.settings import Policy
+from stepmark.records.settings import Policy, Settings
 from stepmark.records.trial import LaneTrial
-from stepmark.records.verdict import VerdictKind
+from stepmark.records.verdict import Look, Reason, VerdictKind
 from tests.support.properties import steady
 from tests.support.recordings import (
+    QUIET,
     Noise,
     edit_lanes,
     fail_lane,
@@ -169,8 +170,39 @@ def test_one_launch_is_labelled_everywhere() -> None:
     assert methods == {Method.BOOTSTRAP_BLOCKS}
 
 
+def test_rounds_are_the_median_of_the_launches() -> None:
+    recording = make_recording(num_launches=3, num_rounds=8, layout=FORWARD)
+    keep = {0: 8, 1: 5, 2: 3}
+
+    def cut(number: int, lane: LaneTrial) -> LaneTrial:
+        samples = tuple(
+            msgspec.structs.replace(sample, nanoseconds=sample.nanoseconds[: 8 * keep[number]])
+            for sample in lane.samples
+        )
+        return msgspec.structs.replace(lane, samples=samples, rounds=lane.rounds[: 8 * keep[number]])
+
+    assert [case.num_rounds for case in judge(edit_lanes(recording, cut)).cases] == [5, 5]
+    assert [case.num_rounds for case in judge(fail_solo(recording, "mine")).cases] == [8, 0]
+
+
+def test_a_cell_is_looked_at_as_often_as_its_launches_say() -> None:
+    """Decided at a look of the run: the interval has that look's confidence, whoever judges it later."""
+    recording = make_recording(num_launches=7, noise=QUIET, settings=Settings(launches=40))
+    for policy in (None, Policy(margin=0.2)):
+        verdict = judge(recording, policy).cases[1].verdict
+        assert verdict is not None
+        assert verdict.look == Look(launches=7, early=True, share=0.02)
+    longer = make_recording(num_launches=8, noise=QUIET, settings=Settings(launches=40))
+    verdict = judge(longer).cases[1].verdict
+    assert verdict is not None
+    assert verdict.look is not None
+    assert not verdict.look.early
+    assert verdict.look.share == pytest.approx(0.96)
+
+
 def test_identical_code_is_rarely_called_different() -> None:
-    """200 cells of identical code on a noisy machine: the interval misses 1 in about 5 % of them."""
+    """200 cells of identical code on a noisy machine: the interval misses 1 in about 5 % of them, and a sweep
+    that controls its false discoveries calls hardly any of them different."""
     recording = make_recording(
         axes={"cell": range(200)},
         num_launches=6,
@@ -178,9 +210,15 @@ def test_identical_code_is_rarely_called_different() -> None:
         layout=FORWARD,
         noise=Noise(process=0.05, instance=0.005, round=0.02),
         policy=Policy(margin=0.0),
+        settings=Settings(launches=6, stop=False, confirm=0),
         seed=7,
     )
     verdicts = [case.verdict for case in judge(recording).cases if case.verdict]
-    num_wrong = sum(verdict.kind in (VerdictKind.FASTER, VerdictKind.SLOWER) for verdict in verdicts)
-    assert len(verdicts) == 200
-    assert num_wrong <= 20  # 10 expected, with a standard deviation of 3
+    ratios = [verdict.ratio for verdict in verdicts if verdict.ratio]
+    assert len(verdicts) == len(ratios) == 200
+    num_missed = sum(not ratio.low <= 1.0 <= ratio.high for ratio in ratios)
+    assert 2 <= num_missed <= 20  # 10 expected, with a standard deviation of 3
+    different = [verdict for verdict in verdicts if verdict.kind in (VerdictKind.FASTER, VerdictKind.SLOWER)]
+    assert len(different) <= 2  # with 95 % none at all
+    taken_back = [verdict for verdict in verdicts if Reason.TOO_MANY_CELLS in verdict.reasons]
+    assert len(taken_back) == num_missed - len(different)

@@ -103,7 +103,9 @@ def test_a_solo_pass_brings_evidence(engine: LocalEngine, quick: Settings, bench
     assert trial.evidence.layout.phases == ("step", "forward", "loss", "backward", "optimizer")
     assert trial.process is not None
     assert trial.process.threads == 1
-    assert [sample.num_blocks for sample in trial.samples] == [quick.solo_steps] * 5
+    (steps,) = {sample.num_blocks for sample in trial.samples}
+    assert quick.solo_steps <= steps
+    assert len(trial.samples) == 5
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ class ScriptedLane:
         warmup = Warmup(iterations=1, nanoseconds=pack([self.block_time]), settled=True)
         return [Warmed(variant=self.variant, warmup=warmup, iterations=(1, 1))]
 
-    def block(self, number: int) -> Sequence[Event]:
+    def block(self, number: int, *, again: bool = False) -> Sequence[Event]:
         self._enter(Stage.ROUNDS, number)
         self.instrument.advance(self.block_time)
         return [BlockDone(variant=self.variant, round=number, nanoseconds=(self.block_time, number))]

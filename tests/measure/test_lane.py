@@ -201,6 +201,16 @@ def test_an_iteration_outside_the_clock_leads_into_a_block_of_a_short_step(
     assert fake.time - begin == runs * once
 
 
+def test_a_lane_that_runs_again_needs_no_lead_in() -> None:
+    fake = FakeInstrument()
+    log: list[str] = []
+    lane = hosted(fake, lambda: counting(fake, 2 * MS, log))
+    warmed_up(lane)
+    log.clear()
+    lane.block(0, again=True)
+    assert log.count("forward") == 1
+
+
 @pytest.mark.parametrize("error", [ValueError("the fiftieth step"), MemoryError(), SystemExit(0)])
 def test_an_error_in_a_block_stops_the_lane(error: BaseException) -> None:
     fake = FakeInstrument()

@@ -155,11 +155,29 @@ def test_a_launch_whose_lanes_have_all_stopped_is_over() -> None:
 
 def test_a_mistake_of_our_own_is_not_a_failure_of_the_lane() -> None:
     class Broken(ScriptedLane):
-        def block(self, number: int) -> Sequence[Event]:
+        def block(self, number: int, *, again: bool = False) -> Sequence[Event]:
             raise AssertionError("a bug")
 
     with pytest.raises(AssertionError, match="a bug"):
         conduct([Broken("a")], random=Random(0), settings=QUICK, emit=lambda _: None, now=lambda: 0.0)
+
+
+@steady
+@given(seeds, lanes)
+def test_a_lane_is_told_when_no_neighbour_ran_since_its_last_block(seed: int, variants: list[str]) -> None:
+    told: list[tuple[str, bool]] = []
+
+    class Listening(ScriptedLane):
+        def block(self, number: int, *, again: bool = False) -> Sequence[Event]:
+            told.append((self.variant, again))
+            return super().block(number, again=again)
+
+    group = [Listening(variant) for variant in variants]
+    conduct(group, random=Random(seed), settings=QUICK, emit=lambda _: None, now=lambda: 0.0)
+    before = [None, *(variant for variant, _ in told)]
+    assert [again for _, again in told] == [
+        variant == last for (variant, _), last in zip(told, before, strict=False)
+    ]
 
 
 settings_of_rounds = st.builds(

@@ -3,98 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from itertools import chain, count
 from random import Random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from stepmark.measure.assignment import Assignment, LaunchAssignment, SoloAssignment
 from stepmark.measure.schedule import Schedule
-from stepmark.records.outcome import Stage
 from stepmark.records.run import Run
 from stepmark.records.settings import Settings
 from stepmark.records.source import BuiltinSource, FileSource
-from stepmark.records.trial import LaunchTrial, Trial
+from stepmark.records.trial import LaunchTrial, Role, Trial
+from tests.measure.scheduling import Fate, carry_out, fates, fine, launches, quick, run_of, sizes
 from tests.support.recordings import make_run
-from tests.support.trials import make_failure, make_lane, make_launch, make_solo
-
-quick = settings(deadline=None, max_examples=50)
-
-Fate = Callable[[Assignment], Trial]
-"""What becomes of an assignment."""
+from tests.support.trials import make_failure, make_solo
 
 
-def run_of(
-    cells: int = 2, variants: str = "ab", launches: int = 3, seed: int = 0, budget: float | None = None
-) -> Run:
-    axes = {"features": tuple(range(cells))}
-    return make_run(
-        variants=tuple(variants), axes=axes, settings=Settings(launches=launches, seed=seed, budget=budget)
-    )
-
-
-def fine(assignment: Assignment) -> Trial:
-    match assignment:
-        case SoloAssignment():
-            return make_solo(assignment.case)
-        case LaunchAssignment():
-            lanes = [make_lane(case.variant, {}) for case in assignment.cases]
-            return make_launch(assignment.cell, lanes, number=assignment.number)
-
-
-def carry_out(
-    run: Run, fate: Fate = fine, past: list[Trial] | None = None
-) -> tuple[list[Assignment], list[Trial]]:
-    """Everything assigned and everything that came back, to the end."""
-    schedule = Schedule(run, past or [])
-    assigned: list[Assignment] = []
-    trials: list[Trial] = []
-    while (assignment := schedule.next(0.0)) is not None:
-        assert len(assigned) < 500, "it must end"
-        trial = fate(assignment)
-        schedule.note(trial)
-        assigned.append(assignment)
-        trials.append(trial)
-        done, total = schedule.progress
-        assert done == len(past or []) + len(trials) <= total
-    assert schedule.progress[0] == schedule.progress[1], "nothing is left"
-    return assigned, trials
-
-
-def launches(assigned: list[Assignment]) -> list[LaunchAssignment]:
-    return [one for one in assigned if isinstance(one, LaunchAssignment)]
-
-
-sizes = st.builds(
-    run_of,
-    cells=st.integers(1, 4),
-    variants=st.sampled_from(["a", "ab", "abc"]),
-    launches=st.integers(1, 4),
-    seed=st.integers(0, 100),
-)
-
-
-@st.composite
-def fates(draw: st.DrawFn) -> Fate:
-    """Now and then a solo fails, a lane fails, or a launch is cut short with a culprit."""
-    dice = draw(st.lists(st.integers(0, 9), min_size=1, max_size=60))
-    rolls = chain(dice, count(5, 0))
-
-    def fate(assignment: Assignment) -> Trial:
-        trial, roll = fine(assignment), next(rolls)
-        if isinstance(assignment, SoloAssignment):
-            return make_solo(assignment.case, failure=make_failure()) if roll == 0 else trial
-        assert isinstance(trial, LaunchTrial)
-        if roll > 2:
-            return trial
-        failed = replace(trial.lanes[roll % len(trial.lanes)], failure=make_failure(stage=Stage.ROUNDS))
-        lanes = tuple(failed if lane.variant == failed.variant else lane for lane in trial.lanes)
-        return replace(trial, lanes=lanes, cut_short=roll != 2)
-
-    return fate
+def num_alone(run: Run) -> int:
+    """Launches without company where nothing fails: of every case that has company otherwise."""
+    variants = len(run.suites[0].variants)
+    return run.settings.alone * len(run.cases) if variants > 1 else 0
 
 
 @quick
@@ -112,7 +41,7 @@ def test_every_case_passes_alone_before_any_launch(run: Run) -> None:
 def test_where_nothing_fails_the_total_never_changes(run: Run) -> None:
     schedule = Schedule(run)
     cells = {case.cell for case in run.cases}
-    total = len(run.cases) + run.settings.launches * len(cells)
+    total = len(run.cases) + run.settings.launches * len(cells) + num_alone(run)
     for done in range(total):
         assert schedule.progress == (done, total)
         assignment = schedule.next(0.0)
@@ -126,8 +55,7 @@ def test_where_nothing_fails_the_total_never_changes(run: Run) -> None:
 def test_launches_go_round_the_cells(run: Run) -> None:
     assigned, _ = carry_out(run)
     done = Counter({case.cell: 0 for case in run.cases})
-    for launch in launches(assigned):
-        assert launch.number == done[launch.cell]
+    for launch in launches(assigned, Role.MEASURE):
         done[launch.cell] += 1
         assert max(done.values()) - min(done.values()) <= 1
         assert [case.variant for case in launch.cases] == [
@@ -136,9 +64,18 @@ def test_launches_go_round_the_cells(run: Run) -> None:
     assert set(done.values()) == {run.settings.launches}
 
 
+@quick
+@given(sizes)
+def test_launches_of_a_cell_are_numbered_whatever_they_are_for(run: Run) -> None:
+    numbers: dict[str, list[int]] = {}
+    for launch in launches(carry_out(run)[0]):
+        numbers.setdefault(launch.cell.id, []).append(launch.number)
+    assert all(given == list(range(len(given))) for given in numbers.values())
+
+
 def test_the_cells_take_turns_in_random_order() -> None:
     assigned, _ = carry_out(run_of(cells=4, launches=6))
-    cells = [launch.cell.point for launch in launches(assigned)]
+    cells = [launch.cell.point for launch in launches(assigned, Role.MEASURE)]
     laps = [tuple(cells[i : i + 4]) for i in range(0, 24, 4)]
     assert all(len(set(lap)) == 4 for lap in laps)
     assert len(set(laps)) > 3
@@ -180,7 +117,9 @@ def test_what_failed_is_never_run_again(run: Run, fate: Fate) -> None:
 @given(sizes, fates())
 def test_launches_cut_short_do_not_count_but_keep_their_number(run: Run, fate: Fate) -> None:
     assigned, trials = carry_out(run, fate)
-    whole = Counter(t.cell.id for t in trials if isinstance(t, LaunchTrial) and not t.cut_short)
+    whole = Counter(
+        t.cell.id for t in trials if isinstance(t, LaunchTrial) and t.role is Role.MEASURE and not t.cut_short
+    )
     numbers: dict[str, list[int]] = {}
     for launch in launches(assigned):
         numbers.setdefault(launch.cell.id, []).append(launch.number)
@@ -209,7 +148,8 @@ def test_a_launch_cut_short_is_made_up_for() -> None:
         return replace(trial, cut_short=next(cut, False)) if isinstance(trial, LaunchTrial) else trial
 
     assigned, _ = carry_out(run_of(cells=1, launches=3), fate)
-    assert [launch.number for launch in launches(assigned)] == [0, 1, 2, 3, 4]
+    assert [launch.number for launch in launches(assigned, Role.MEASURE)] == [0, 1, 2, 3, 4]
+    assert [launch.number for launch in launches(assigned, Role.ALONE)] == [5, 6]
 
 
 @quick
@@ -226,7 +166,7 @@ def test_a_resumed_run_goes_on_exactly_where_it_stopped(run: Run, fate: Fate, da
 
 
 @quick
-@given(st.randoms(use_true_random=False), st.integers(0, 20))
+@given(st.randoms(use_true_random=False), st.integers(0, 24))
 def test_no_launch_number_is_given_twice_in_whatever_order_the_past_is_told(
     random: Random, kept: int
 ) -> None:
@@ -237,7 +177,7 @@ def test_no_launch_number_is_given_twice_in_whatever_order_the_past_is_told(
     known = {(trial.cell.id, trial.number) for trial in past if isinstance(trial, LaunchTrial)}
     new = {(one.cell.id, one.number) for one in launches(carry_out(run, past=past)[0])}
     assert not known & new
-    assert len(known | new) == 16
+    assert len(known | new) == 2 * 8 + num_alone(run)
 
 
 def test_a_run_whose_every_case_failed_alone_is_over() -> None:
@@ -258,7 +198,9 @@ def test_a_cell_that_lost_everybody_in_its_first_launch_is_over() -> None:
         return trial
 
     assigned, _ = carry_out(run_of(cells=2, launches=3), fate)
-    assert Counter(launch.cell.point for launch in launches(assigned)) == {"features=0": 1, "features=1": 3}
+    measured = Counter(launch.cell.point for launch in launches(assigned, Role.MEASURE))
+    assert measured == {"features=0": 1, "features=1": 3}
+    assert {launch.cell.point for launch in launches(assigned, Role.ALONE)} == {"features=1"}
 
 
 def test_the_budget_stops_launches_but_not_solos() -> None:
@@ -277,11 +219,11 @@ def test_the_budget_stops_launches_but_not_solos() -> None:
 def test_progress_counts_what_is_left() -> None:
     run = run_of(cells=2, variants="ab", launches=3)
     schedule = Schedule(run)
-    assert schedule.progress == (0, 4 + 6)
+    assert schedule.progress == (0, 4 + 6 + 4)
     schedule.note(make_solo(run.cases[0], failure=make_failure()))
-    assert schedule.progress == (1, 10)
+    assert schedule.progress == (1, 4 + 6 + 2), "who is left without company is not launched alone"
     schedule.note(make_solo(run.cases[1], failure=make_failure()))
-    assert schedule.progress == (2, 7), "the launches of a cell without variants are not to come"
+    assert schedule.progress == (2, 4 + 3 + 2), "the launches of a cell without variants are not to come"
 
 
 def test_every_assignment_knows_its_suites_source() -> None:

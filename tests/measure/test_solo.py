@@ -12,7 +12,7 @@ from stepmark.instruments.fake import FakeInstrument
 from stepmark.measure.lane import Bind
 from stepmark.measure.program import Program
 from stepmark.measure.protocol import Entered, Event, LaneFailed, SoloDone
-from stepmark.measure.solo import pass_alone
+from stepmark.measure.solo import MOST_STEPS, pass_alone
 from stepmark.records.evidence import Evidence
 from stepmark.records.outcome import Outcome, Stage
 from stepmark.records.sample import unpack
@@ -30,15 +30,22 @@ BUILD, STEP = (Entered(stage=stage, variant="mine") for stage in (Stage.BUILD, S
 
 def test_a_first_step_and_some_plain_ones() -> None:
     fake = FakeInstrument()
-    program = fake.step({"forward": then(90 * MS, MS, 2 * MS, 3 * MS), "backward": then(10 * MS, MS)})
+    program = fake.step({"forward": then(90 * MS, 10 * MS, 20 * MS, 30 * MS), "backward": then(10 * MS)})
     events = alone(fake, lambda: program)
     assert events[:2] == [BUILD, STEP]
     (done,) = events[2:]
     assert isinstance(done, SoloDone)
     assert done.evidence == Evidence(layout=program.layout, first_step_seconds=0.1)
     samples = {sample.phase: [value // MS for value in unpack(sample.nanoseconds)] for sample in done.samples}
-    assert samples == {"step": [2, 3, 4], "forward": [1, 2, 3], "backward": [1, 1, 1]}
+    assert samples == {"step": [20, 30, 40], "forward": [10, 20, 30], "backward": [10, 10, 10]}
     assert {sample.iterations for sample in done.samples} == {1}
+
+
+def test_short_steps_are_taken_often_enough_to_show_their_spread() -> None:
+    fake = FakeInstrument()
+    (*_, done) = alone(fake, lambda: fake.operations({"a": MS // 1000}))
+    assert isinstance(done, SoloDone)
+    assert [sample.num_blocks for sample in done.samples] == [MOST_STEPS]
 
 
 def test_the_first_step_of_operations_is_all_of_them() -> None:
@@ -63,7 +70,7 @@ def test_evidence_is_read_off_after_the_steps() -> None:
     seen: list[int] = []
     (*_, done) = alone(fake, lambda: inspected(fake, seen))
     assert isinstance(done, SoloDone)
-    assert seen == [4 * MS]
+    assert seen == [(1 + MOST_STEPS) * MS]
     assert done.evidence.parameters == 7
     assert done.evidence.first_step_seconds == pytest.approx(0.001)
 

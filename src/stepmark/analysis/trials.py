@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from stepmark.records.case import Case
@@ -10,19 +10,51 @@ from stepmark.records.outcome import Failure, Outcome
 from stepmark.records.run import Recording
 from stepmark.records.sample import Layout
 from stepmark.records.settings import Isolation
-from stepmark.records.trial import LaneTrial, SoloTrial
+from stepmark.records.trial import LaneTrial, LaunchTrial, Role, SoloTrial
+
+
+@dataclass(frozen=True)
+class CellLaunches:
+    """The launches of one cell that its verdicts rest on."""
+
+    launches: tuple[LaunchTrial, ...] = ()
+    """In ascending order of their number; those without company are not among them, nor those in one process
+    where company turned out to change a level and the cell was measured again in separate ones."""
+
+    @property
+    def separate(self) -> bool:
+        """Whether each variant had a process of its own."""
+        return any(launch.isolation is Isolation.SEPARATE for launch in self.launches)
+
+    @property
+    def counted(self) -> int:
+        """Launches for the verdict that came to their end: what looks are made after."""
+        return sum(launch.role is Role.MEASURE and not launch.cut_short for launch in self.launches)
+
+    @property
+    def confirming(self) -> frozenset[int]:
+        """Numbers of the launches that measured a flagged cell again."""
+        return frozenset(launch.number for launch in self.launches if launch.role is Role.CONFIRM)
+
+    @property
+    def seconds(self) -> float:
+        """Of a launch, on average."""
+        spent = [launch.seconds for launch in self.launches]
+        return sum(spent) / len(spent) if spent else 0.0
 
 
 @dataclass(frozen=True)
 class CaseTrials:
-    """One case's solo pass and its lane in every launch of its cell."""
+    """One case: its solo pass, and its lane in each launch of its cell."""
 
     case: Case
     solo: SoloTrial | None = None
     lanes: Mapping[int, LaneTrial] = field(default_factory=dict)
     """By number of the launch, in ascending order."""
-    separate: bool = False
-    """Whether any of the launches gave each variant a process of its own."""
+    cell: CellLaunches = field(default_factory=CellLaunches)
+    failed_elsewhere: Failure | None = None
+    """The first failure in a launch that is not among the lanes: without company, or before the cell was set
+    apart."""
 
     @property
     def measured(self) -> Mapping[int, LaneTrial]:
@@ -31,10 +63,11 @@ class CaseTrials:
 
     @property
     def failure(self) -> Failure | None:
-        """Of the solo pass; else the first in company, however many samples came before it."""
+        """Of the solo pass; else the first of a launch, however many samples came before it."""
         if self.solo is not None and self.solo.failure is not None:
             return self.solo.failure
-        return next((lane.failure for lane in self.lanes.values() if lane.failure is not None), None)
+        seen = next((lane.failure for lane in self.lanes.values() if lane.failure is not None), None)
+        return seen or self.failed_elsewhere
 
     @property
     def outcome(self) -> Outcome | None:
@@ -55,21 +88,35 @@ class CaseTrials:
 def gather(recording: Recording) -> dict[str, CaseTrials]:
     """By case id, one entry for every case of the run, in its order."""
     solos = {solo.case.id: solo for solo in recording.solos}
+    by_cell: dict[str, list[LaunchTrial]] = {}
+    for launch in recording.launches:
+        by_cell.setdefault(launch.cell.id, []).append(launch)
+    cells = {id: in_company(launches) for id, launches in by_cell.items()}
     lanes: dict[tuple[str, str], dict[int, LaneTrial]] = {}
-    separate = set()
+    for id, cell in cells.items():
+        for launch in cell.launches:
+            for lane in launch.lanes:
+                lanes.setdefault((id, lane.variant), {})[launch.number] = lane
+    failures: dict[tuple[str, str], Failure] = {}
     for launch in sorted(recording.launches, key=lambda launch: launch.number):
-        cell = launch.cell.id
-        if launch.isolation is Isolation.SEPARATE:
-            separate.add(cell)
         for lane in launch.lanes:
-            lanes.setdefault((cell, lane.variant), {})[launch.number] = lane
+            if lane.failure is not None:
+                failures.setdefault((launch.cell.id, lane.variant), lane.failure)
     gathered = {}
     for case in recording.run.cases:
-        cell = case.cell.id
+        id = case.cell.id
         gathered[case.id] = CaseTrials(
             case=case,
             solo=solos.get(case.id),
-            lanes=lanes.get((cell, case.variant), {}),
-            separate=cell in separate,
+            lanes=lanes.get((id, case.variant), {}),
+            cell=cells.get(id, CellLaunches()),
+            failed_elsewhere=failures.get((id, case.variant)),
         )
     return gathered
+
+
+def in_company(launches: Iterable[LaunchTrial]) -> CellLaunches:
+    """Of one cell's launches those that count: all in company, or the separate ones where there are any."""
+    together = [launch for launch in launches if launch.role is not Role.ALONE]
+    apart = [launch for launch in together if launch.isolation is Isolation.SEPARATE]
+    return CellLaunches(tuple(sorted(apart or together, key=lambda launch: launch.number)))

@@ -20,11 +20,16 @@ def decide(ratio: Estimate, *, margin: float) -> VerdictKind:
     """What the interval says; one launch says nothing, however narrow its interval."""
     if ratio.method is Method.BOOTSTRAP_BLOCKS:
         return VerdictKind.INCONCLUSIVE
-    if ratio.low > 1.0 + margin:
+    return decide_bounds(ratio.low, ratio.high, margin=margin)
+
+
+def decide_bounds(low: float, high: float, *, margin: float) -> VerdictKind:
+    """What an interval says by its bounds."""
+    if low > 1.0 + margin:
         return VerdictKind.SLOWER
-    if ratio.high < 1.0 / (1.0 + margin):
+    if high < 1.0 / (1.0 + margin):
         return VerdictKind.FASTER
-    if 1.0 / (1.0 + margin) <= ratio.low and ratio.high <= 1.0 + margin:
+    if 1.0 / (1.0 + margin) <= low and high <= 1.0 + margin:
         return VerdictKind.EQUIVALENT
     return VerdictKind.INCONCLUSIVE
 

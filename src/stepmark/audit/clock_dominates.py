@@ -11,10 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from stepmark.audit.lanes import CaseLanes
+from stepmark.audit.primary import primary_seconds
 from stepmark.records.finding import Finding, FindingName, Severity
-from stepmark.records.trial import LaneTrial
-from stepmark.stats.arrays import FloatArray, pad
-from stepmark.stats.blocks import seconds_per_iteration
+from stepmark.stats.arrays import pad
 from stepmark.stats.quantile import median
 
 MAX_SHARE = 0.01
@@ -26,7 +25,7 @@ def clock_dominates(case: CaseLanes) -> Finding | None:
     """Once per case, for its primary phase."""
     clocks, rows = [], []
     for lane in case.measured:
-        blocks = _primary_seconds(lane)
+        blocks = primary_seconds(lane)
         if blocks is not None:
             clocks.append(lane.clock_seconds)
             rows.append(blocks)
@@ -47,17 +46,3 @@ def clock_dominates(case: CaseLanes) -> Finding | None:
         ),
         remedy="measure a larger step, or several calls as one step",
     )
-
-
-def _primary_seconds(lane: LaneTrial) -> FloatArray | None:
-    """Seconds per iteration of the primary phase or total; None where a part of it has no sample."""
-    if lane.layout is None:
-        return None
-    primary = lane.layout.primary
-    parts = next((total.parts for total in lane.layout.totals if total.name == primary), (primary,))
-    samples = [sample for sample in lane.samples if sample.phase in parts]
-    if len(samples) != len(parts):
-        return None
-    blocks = [seconds_per_iteration(sample.nanoseconds, sample.iterations) for sample in samples]
-    summed: FloatArray = np.sum(blocks, axis=0)
-    return summed

@@ -12,14 +12,26 @@ from stepmark.engines.process import Nursery, Tick, WorkerProcess
 from stepmark.engines.remote_lane import RemoteLane
 from stepmark.errors import BenchFileError
 from stepmark.instruments.host_facts import load_facts
-from stepmark.measure.assemble import Ended, Timing, last_entered, launch_trial, solo_trial
-from stepmark.measure.assignment import Assignment, LaunchAssignment, SoloAssignment
+from stepmark.measure.assemble import Ended, Timing, last_entered, launch_trial, solo_trial, warmup_trial
+from stepmark.measure.assignment import Assignment, LaunchAssignment, SoloAssignment, WarmupAssignment
 from stepmark.measure.engine import CutOff
 from stepmark.measure.launch import conduct
-from stepmark.measure.protocol import Describe, Described, Event, LaneAlone, LaneFailed, Launch, Refused, Solo
+from stepmark.measure.protocol import (
+    Describe,
+    Described,
+    Event,
+    FirstIterations,
+    LaneAlone,
+    LaneFailed,
+    Launch,
+    Refused,
+    Request,
+    Solo,
+)
 from stepmark.records.settings import Isolation, Settings
 from stepmark.records.source import Source
 from stepmark.records.trial import LaunchTrial, SoloTrial, Trial
+from stepmark.records.warmup import WarmupTrial
 
 
 def worker_environment(threads: int | None) -> dict[str, str]:
@@ -73,13 +85,32 @@ class LocalEngine:
                     return self._separate_launch(assignment)
                 return self._shared_launch(assignment)
 
+    def warm_up(self, assignment: WarmupAssignment) -> WarmupTrial:
+        """The first iterations in a fresh process. What it imports is not learnt: the next process is to meet
+        the same first iterations."""
+        stopwatch = _Stopwatch()
+        worker = self._start(
+            FirstIterations(
+                source=assignment.source,
+                case=assignment.case,
+                iterations=assignment.iterations,
+                settings=assignment.settings,
+                seed=assignment.seed,
+            )
+        )
+        try:
+            worker.join(self._tick)
+            return warmup_trial(assignment, _ended(worker), timing=stopwatch.timing(), death=worker.death())
+        finally:
+            worker.close()
+
     def close(self) -> None:
         """End whatever still runs."""
         if self._fork is not None:
             self._fork.close()
         self._spawn.close()
 
-    def _start(self, request: Describe | Solo | Launch | LaneAlone, *, turns: bool = False) -> WorkerProcess:
+    def _start(self, request: Request, *, turns: bool = False) -> WorkerProcess:
         return WorkerProcess(self._nursery, request, timeout=self._settings.timeout, with_turns=turns)
 
     def _learn(self, worker: WorkerProcess) -> None:

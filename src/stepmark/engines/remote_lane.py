@@ -28,8 +28,9 @@ class RemoteLane:
     def warm_up(self) -> Sequence[Event]:
         return self._turn(Command.WARM_UP)
 
-    def block(self, number: int) -> Sequence[Event]:  # noqa: ARG002 - the process counts its own rounds
-        return self._turn(Command.BLOCK)
+    def block(self, number: int, *, again: bool = False) -> Sequence[Event]:  # noqa: ARG002
+        """The process counts its own rounds."""
+        return self._turn(Command.BLOCK_AGAIN if again else Command.BLOCK)
 
     def leave(self) -> None:
         """Send the process home and wait for it."""

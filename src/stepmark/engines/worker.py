@@ -19,7 +19,9 @@ from stepmark.errors import StepmarkError
 from stepmark.instruments.torch_binding import bind
 from stepmark.instruments.torch_clock import instrument_for
 from stepmark.instruments.torch_facts import resolve_device, torch_facts
+from stepmark.instruments.torch_gauges import TorchGauges
 from stepmark.measure.failures import LaneStopped, from_exception, user_traceback
+from stepmark.measure.first_iterations import watch_start
 from stepmark.measure.journal import JournalWriter
 from stepmark.measure.lane import Bind, HostedLane
 from stepmark.measure.launch import conduct
@@ -33,6 +35,7 @@ from stepmark.measure.protocol import (
     Entered,
     Event,
     Finished,
+    FirstIterations,
     LaneAlone,
     LaneFailed,
     Launch,
@@ -69,6 +72,8 @@ def work(request: Request, journal: JournalWriter, turns: socket.socket | None =
         case LaneAlone():
             assert turns is not None
             _lane_alone(request, emit, turns)
+        case FirstIterations():
+            _first_iterations(request, emit)
     emit(Finished(modules=_worth_preloading(known, request), path=tuple(sys.path)))
 
 
@@ -143,6 +148,18 @@ def _solo(request: Solo, emit: Emit) -> None:
     )
 
 
+def _first_iterations(request: FirstIterations, emit: Emit) -> None:
+    device = request.case.cell.device
+    watch_start(
+        request.case.variant,
+        _binder(request.source, request.case, request.seed),
+        instrument=instrument_for(device),
+        gauges=TorchGauges(device),
+        iterations=request.iterations,
+        emit=emit,
+    )
+
+
 def _launch(request: Launch, emit: Emit) -> None:
     emit(Entered(stage=Stage.IMPORT))
     cell = request.cases[0].cell
@@ -189,9 +206,9 @@ def _lane_alone(request: LaneAlone, emit: Emit, turns: socket.socket) -> None:
                 case Command.WARM_UP:
                     emit(Entered(stage=Stage.WARMUP, variant=lane.variant))
                     events = lane.warm_up()
-                case Command.BLOCK:
+                case Command.BLOCK | Command.BLOCK_AGAIN as command:
                     emit(Entered(stage=Stage.ROUNDS, variant=lane.variant, round=number))
-                    events = lane.block(number)
+                    events = lane.block(number, again=command is Command.BLOCK_AGAIN)
                     number += 1
                 case other:
                     raise AssertionError(f"{other!r} is no order")

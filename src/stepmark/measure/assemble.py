@@ -8,15 +8,18 @@ from itertools import zip_longest
 
 from msgspec.structs import replace
 
-from stepmark.measure.assignment import LaunchAssignment, SoloAssignment
+from stepmark.measure.assignment import LaunchAssignment, SoloAssignment, WarmupAssignment
 from stepmark.measure.protocol import (
     Began,
     BlockDone,
     Built,
     Entered,
     Event,
+    FaultsWeighed,
     FlagsChanged,
+    IterationDone,
     LaneFailed,
+    Ready,
     RoundBegan,
     SoloDone,
     Warmed,
@@ -26,6 +29,7 @@ from stepmark.records.outcome import Failure, Stage
 from stepmark.records.sample import Sample, pack
 from stepmark.records.settings import Isolation
 from stepmark.records.trial import FlagChange, LaneTrial, LaunchTrial, ProcessFacts, SoloTrial
+from stepmark.records.warmup import WarmupTrial
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +77,29 @@ def solo_trial(
         samples=done.samples if done and failure is None else (),
         failure=replace(failure, output=output) if failure else None,
         output=output,
+    )
+
+
+def warmup_trial(
+    assignment: WarmupAssignment, home: Ended, *, timing: Timing, death: Failure | None
+) -> WarmupTrial:
+    """`death` is given where the process did not finish by itself."""
+    events = home.events
+    ready = next((event for event in events if isinstance(event, Ready)), None)
+    failed = next((event.failure for event in events if isinstance(event, LaneFailed)), None)
+    weighed = next((event for event in events if isinstance(event, FaultsWeighed)), None)
+    failure = failed or death
+    return WarmupTrial(
+        number=assignment.number,
+        started=timing.started,
+        seconds=timing.seconds,
+        process=_process(home),
+        layout=ready.layout if ready else None,
+        before=ready.reading if ready else None,
+        iterations=tuple(event.iteration for event in events if isinstance(event, IterationDone)),
+        seconds_per_fault=weighed.seconds_per_fault if weighed else None,
+        failure=replace(failure, output=home.output, launch=assignment.number) if failure else None,
+        output=home.output,
     )
 
 
@@ -151,6 +178,7 @@ def launch_trial(
         cell=assignment.cell,
         number=assignment.number,
         seed=assignment.seed,
+        role=assignment.role,
         isolation=assignment.settings.isolation,
         started=timing.started,
         seconds=timing.seconds,

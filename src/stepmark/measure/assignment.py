@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from stepmark.records.case import Case, Cell
 from stepmark.records.settings import Settings
 from stepmark.records.source import Source
+from stepmark.records.trial import Role
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +33,7 @@ class LaunchAssignment:
     cases: tuple[Case, ...]
     source: Source
     settings: Settings
+    role: Role = Role.MEASURE
 
     @property
     def seed(self) -> str:
@@ -40,3 +42,19 @@ class LaunchAssignment:
 
 
 Assignment = SoloAssignment | LaunchAssignment
+
+
+@dataclass(frozen=True, kw_only=True)
+class WarmupAssignment:
+    """The first iterations of one case in a fresh process. Not part of any run."""
+
+    case: Case
+    number: int
+    iterations: int
+    source: Source
+    settings: Settings
+
+    @property
+    def seed(self) -> str:
+        """Everything random in the launch follows from this text."""
+        return f"{self.settings.seed}/{self.case.cell.id}/warm-up/{self.number}"

@@ -38,7 +38,7 @@ class Lane(Protocol):
 
     def warm_up(self) -> Sequence[Event]: ...
 
-    def block(self, number: int) -> Sequence[Event]: ...
+    def block(self, number: int, *, again: bool = False) -> Sequence[Event]: ...
 
 
 class HostedLane:
@@ -75,10 +75,11 @@ class HostedLane:
         """Run until the blocks show no warming trend, and fix the block size from what was seen."""
         return self._guarded(Stage.WARMUP, None, self._warm_up)
 
-    def block(self, number: int) -> Sequence[Event]:
+    def block(self, number: int, *, again: bool = False) -> Sequence[Event]:
         """One block, after one unclocked iteration of a short step: the neighbours' blocks have pushed this
-        lane's data out of the caches. A long step is too long to notice."""
-        return self._guarded(Stage.ROUNDS, number, lambda: self._block(number))
+        lane's data out of the caches. A long step is too long to notice, and a lane that runs `again`, with
+        no neighbour in between, finds its data where it left it."""
+        return self._guarded(Stage.ROUNDS, number, lambda: self._block(number, lead_in=not again))
 
     def _guarded(self, stage: Stage, number: int | None, act: Callable[[], Event]) -> Sequence[Event]:
         """Whatever the user's code does here ends with the lane: exceptions stop it, global flags it changed
@@ -101,8 +102,8 @@ class HostedLane:
         self._leave_nothing_behind()
         return Warmed(variant=self._variant, warmup=warmup, iterations=self._iterations)
 
-    def _block(self, number: int) -> BlockDone:
-        if self._once < LEAD_IN_BELOW:
+    def _block(self, number: int, *, lead_in: bool) -> BlockDone:
+        if lead_in and self._once < LEAD_IN_BELOW:
             self._program.iterate()
         totals = run_block(self._program, self._iterations, self._instrument)
         self._leave_nothing_behind()

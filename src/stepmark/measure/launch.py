@@ -46,6 +46,8 @@ class _Conductor:
     def __init__(self, random: Random, emit: Emit) -> None:
         self._random = random
         self._emit = emit
+        self._last: str | None = None
+        """The variant whose block came last: its data is still in the caches."""
 
     def everyone(self, lanes: list[Lane], stage: Stage, act: Act) -> list[Lane]:
         """Do one thing with every lane in random order; return those that survived, in that order."""
@@ -55,8 +57,15 @@ class _Conductor:
     def round(self, lanes: list[Lane], number: int) -> list[Lane]:
         order = self._random.sample(lanes, len(lanes))
         self._emit(RoundBegan(number=number, order=tuple(lane.variant for lane in order)))
-        block: Act = lambda lane: lane.block(number)  # noqa: E731 - the verb with its argument
-        return [lane for lane in order if self._survives(lane, Stage.ROUNDS, number, block)]
+        return [lane for lane in order if self._survives(lane, Stage.ROUNDS, number, self._block(number))]
+
+    def _block(self, number: int) -> Act:
+        def block(lane: Lane) -> Sequence[Event]:
+            again = lane.variant == self._last
+            self._last = lane.variant
+            return lane.block(number, again=again)
+
+        return block
 
     def _survives(self, lane: Lane, stage: Stage, number: int | None, act: Act) -> bool:
         self._emit(Entered(stage=stage, variant=lane.variant, round=number))

@@ -22,6 +22,7 @@ from stepmark.records.sample import Layout, Sample
 from stepmark.records.settings import Settings
 from stepmark.records.source import Source
 from stepmark.records.trial import FlagChange, Warmup
+from stepmark.records.warmup import Iteration, Reading
 
 VERSION = 1
 
@@ -68,7 +69,18 @@ class LaneAlone(Record, frozen=True, kw_only=True, tag="lane"):
     version: int = VERSION
 
 
-Request = Describe | Solo | Launch | LaneAlone
+class FirstIterations(Record, frozen=True, kw_only=True, tag="first-iterations"):
+    """The first iterations of one case alone, one by one, with the process's gauges."""
+
+    source: Source
+    case: Case
+    iterations: int
+    settings: Settings
+    seed: str
+    version: int = VERSION
+
+
+Request = Describe | Solo | Launch | LaneAlone | FirstIterations
 
 
 class Command(IntEnum):
@@ -80,6 +92,8 @@ class Command(IntEnum):
     LEAVE = 4
     DONE = 5
     FAILED = 6
+    BLOCK_AGAIN = 7
+    """A block with no neighbour's block in between."""
 
 
 # ── events ──────────────────────────────────────────────────────────────────────────────────────────
@@ -161,6 +175,21 @@ class SoloDone(Record, frozen=True, kw_only=True, tag="solo-done"):
     samples: tuple[Sample, ...]
 
 
+class Ready(Record, frozen=True, kw_only=True, tag="ready"):
+    """Everything is built, nothing has run."""
+
+    layout: Layout
+    reading: Reading
+
+
+class IterationDone(Record, frozen=True, kw_only=True, tag="iteration"):
+    iteration: Iteration
+
+
+class FaultsWeighed(Record, frozen=True, kw_only=True, tag="faults"):
+    seconds_per_fault: float
+
+
 class Finished(Record, frozen=True, kw_only=True, tag="finished"):
     """The worker did all it was asked."""
 
@@ -182,5 +211,8 @@ Event = (
     | FlagsChanged
     | LaneFailed
     | SoloDone
+    | Ready
+    | IterationDone
+    | FaultsWeighed
     | Finished
 )

@@ -3,35 +3,66 @@
 Every case first passes alone. Then launches go round the cells: the first launch of every cell in random
 order, then the second of every cell, and so on. Launches of one cell are thus spread over the whole run, so
 that their spread contains the machine's slow changes, and a run that is cut short has a little of everything.
+After its pilot a cell has each case launched without company once; at its looks a cell may be decided and
+done; at the end the flagged cells of a sweep are measured again.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from random import Random
 
+from msgspec.structs import replace
+
 from stepmark.measure.assignment import Assignment, LaunchAssignment, SoloAssignment
+from stepmark.measure.referee import NoReferee, Referee
 from stepmark.records.case import Case, Cell
 from stepmark.records.run import Run
-from stepmark.records.trial import LaunchTrial, SoloTrial, Trial
+from stepmark.records.settings import Isolation, Settings
+from stepmark.records.trial import LaunchTrial, Role, SoloTrial, Trial
+from stepmark.stats.sequential import looks
+
+RESERVE = 0.15
+"""Of a sweep's budget, kept for measuring flagged cells again."""
+
+
+@dataclass
+class _CellState:
+    """What is known about one cell."""
+
+    cell: Cell
+    isolation: Isolation
+    alive: dict[str, Case] = field(default_factory=dict)
+    """By variant: those that have not failed."""
+    number: int = 0
+    """Of the next launch."""
+    counted: int = 0
+    """Launches for the verdict that ran to their end, in the present isolation."""
+    alone: Counter[str] = field(default_factory=Counter)
+    doubted: frozenset[str] = frozenset()
+    """Variants whose level in company looks changed."""
+    confirmed: int = 0
+    decided: bool = False
 
 
 class Schedule:
     """Pure bookkeeping: `next` gives an assignment, `note` takes its trial; time is passed in."""
 
-    def __init__(self, run: Run, past: Iterable[Trial] = ()) -> None:
+    def __init__(self, run: Run, past: Iterable[Trial] = (), referee: Referee | None = None) -> None:
         self._run = run
+        self._settings: Settings = run.settings
+        self._referee = referee or NoReferee()
         self._source = {outline.name: run.sources[outline.source_index] for outline in run.suites}
-        self._cells: dict[str, Cell] = {case.cell.id: case.cell for case in run.cases}
-        self._alive: dict[str, dict[str, Case]] = {cell: {} for cell in self._cells}
-        """By cell and variant."""
+        self._cells: dict[str, _CellState] = {}
         for case in run.cases:
-            self._alive[case.cell.id][case.variant] = case
+            fresh = _CellState(case.cell, run.settings.isolation)
+            self._cells.setdefault(case.cell.id, fresh).alive[case.variant] = case
+        self._looks = frozenset(looks(run.settings.launches))
         self._soloed: set[str] = set()
-        self._numbers: dict[str, int] = dict.fromkeys(self._cells, 0)
-        """The next launch number of each cell."""
-        self._counted: dict[str, int] = dict.fromkeys(self._cells, 0)
-        """Launches that ran to their end."""
+        self._flagged: dict[str, int] | None = None
+        """Fresh launches wanted by cell; None until the first measurement of all cells is done."""
         self._done = 0
         for trial in past:
             self.note(trial)
@@ -41,31 +72,74 @@ class Schedule:
         for case in self._run.cases:
             if case.id not in self._soloed:
                 return SoloAssignment(
-                    case=case, source=self._source[case.cell.suite], settings=self._run.settings
+                    case=case, source=self._source[case.cell.suite], settings=self._settings
                 )
-        budget = self._run.settings.budget
+        budget = self._settings.budget
         if budget is not None and elapsed >= budget:
             return None
-        return self._next_launch()
+        if budget is None or elapsed < budget * (1.0 - self._reserve):
+            assignment = self._next_alone() or self._next_measuring()
+            if assignment is not None:
+                return assignment
+        return self._next_confirming()
 
-    def _next_launch(self) -> LaunchAssignment | None:
-        wanting = [cell for cell in self._cells if self._wants(cell)]
+    @property
+    def _reserve(self) -> float:
+        return RESERVE if len(self._cells) > 1 and self._settings.confirm else 0.0
+
+    def _next_measuring(self) -> LaunchAssignment | None:
+        wanting = [state for state in self._cells.values() if self._wants(state)]
         if not wanting:
             return None
-        fewest = min(self._counted[cell] for cell in wanting)
-        behind = [cell for cell in wanting if self._counted[cell] == fewest]
-        chosen = Random(f"{self._run.settings.seed}/order/{self._done}").choice(behind)
-        cell = self._cells[chosen]
+        fewest = min(state.counted for state in wanting)
+        return self._launch(self._choose(state for state in wanting if state.counted == fewest))
+
+    def _next_alone(self) -> LaunchAssignment | None:
+        for state in self._cells.values():
+            for variant in self._lonely(state):
+                return self._launch(state, role=Role.ALONE, cases=(state.alive[variant],))
+        return None
+
+    def _next_confirming(self) -> LaunchAssignment | None:
+        if self._flagged is None:
+            self._flagged = dict(self._referee.flagged())
+        wanting = [self._cells[cell] for cell, num in self._flagged.items() if self._lacks(cell, num)]
+        return self._launch(self._choose(wanting), role=Role.CONFIRM) if wanting else None
+
+    def _choose(self, states: Iterable[_CellState]) -> _CellState:
+        return Random(f"{self._settings.seed}/order/{self._done}").choice([*states])
+
+    def _launch(
+        self, state: _CellState, *, role: Role = Role.MEASURE, cases: tuple[Case, ...] = ()
+    ) -> LaunchAssignment:
+        seconds = self._referee.round_seconds(state.cell.id) or self._settings.round_seconds
         return LaunchAssignment(
-            cell=cell,
-            number=self._numbers[chosen],
-            cases=tuple(self._alive[chosen].values()),
-            source=self._source[cell.suite],
-            settings=self._run.settings,
+            cell=state.cell,
+            number=state.number,
+            role=role,
+            cases=cases or tuple(state.alive.values()),
+            source=self._source[state.cell.suite],
+            settings=replace(self._settings, isolation=state.isolation, round_seconds=seconds),
         )
 
-    def _wants(self, cell: str) -> bool:
-        return self._counted[cell] < self._run.settings.launches and bool(self._alive[cell])
+    def _wants(self, state: _CellState) -> bool:
+        return state.counted < self._settings.launches and not state.decided and bool(state.alive)
+
+    def _lonely(self, state: _CellState) -> list[str]:
+        """Variants that are to be launched without company now."""
+        if state.isolation is Isolation.SEPARATE or len(state.alive) < 2 or self._settings.alone == 0:
+            return []
+        if state.counted < self._settings.pilot and self._wants(state):
+            return []
+        return [variant for variant in state.alive if state.alone[variant] < (self._enough(variant, state))]
+
+    def _enough(self, variant: str, state: _CellState) -> int:
+        """Launches without company that the variant needs."""
+        doubted = variant in state.doubted
+        return max(self._settings.alone, self._settings.enough_alone if doubted else 0)
+
+    def _lacks(self, cell: str, num: int) -> bool:
+        return self._cells[cell].confirmed < num and bool(self._cells[cell].alive)
 
     def note(self, trial: Trial) -> None:
         """Learn from a trial: failures leave the schedule, cut-off launches do not count."""
@@ -74,24 +148,57 @@ class Schedule:
             case SoloTrial():
                 self._soloed.add(trial.case.id)
                 if trial.failure is not None:
-                    self._alive[trial.case.cell.id].pop(trial.case.variant, None)
+                    self._cells[trial.case.cell.id].alive.pop(trial.case.variant, None)
             case LaunchTrial():
                 self._note_launch(trial)
 
     def _note_launch(self, trial: LaunchTrial) -> None:
-        cell = trial.cell.id
+        self._referee.note(trial)
+        state = self._cells[trial.cell.id]
         for lane in trial.lanes:
             if lane.failure is not None:
-                self._alive[cell].pop(lane.variant, None)
-        self._numbers[cell] = max(self._numbers[cell], trial.number + 1)
-        if not trial.cut_short:
-            self._counted[cell] += 1
+                state.alive.pop(lane.variant, None)
+        state.number = max(state.number, trial.number + 1)
+        match trial.role:
+            case Role.ALONE:
+                state.alone.update(lane.variant for lane in trial.lanes)
+            case Role.CONFIRM if not trial.cut_short:
+                state.confirmed += 1
+            case Role.MEASURE if not trial.cut_short and trial.isolation is state.isolation:
+                state.counted += 1
+                looks_now = state.counted in self._looks
+                state.decided = looks_now and self._settings.stop and self._referee.decided(trial.cell.id)
+        if trial.role is Role.ALONE or state.counted in self._looks or not self._wants(state):
+            self._look_at_company(state)
+
+    def _look_at_company(self, state: _CellState) -> None:
+        if state.isolation is Isolation.SEPARATE or not state.alone:
+            return
+        state.doubted = frozenset(self._referee.doubted(state.cell.id))
+        if state.doubted and self._referee.crowded(state.cell.id):
+            self._set_apart(state)
+
+    def _set_apart(self, state: _CellState) -> None:
+        """Company changes a level here: from now on every case has a process of its own, and counting begins
+        anew."""
+        state.isolation, state.counted, state.decided = Isolation.SEPARATE, 0, False
 
     @property
     def progress(self) -> tuple[int, int]:
-        """Trials done, and how many there will be if nothing else fails."""
+        """Trials done, and how many there will be if nothing else fails or is decided before its end."""
         solos = len(self._run.cases) - len(self._soloed)
-        launches = sum(
-            self._run.settings.launches - self._counted[cell] for cell in self._cells if self._wants(cell)
+        measuring = sum(
+            self._settings.launches - state.counted for state in self._cells.values() if self._wants(state)
         )
-        return self._done, self._done + solos + launches
+        alone = sum(
+            max(0, self._settings.alone - state.alone[variant])
+            for state in self._cells.values()
+            if state.isolation is Isolation.SHARED and len(state.alive) > 1
+            for variant in state.alive
+        )
+        confirming = sum(
+            num - self._cells[cell].confirmed
+            for cell, num in (self._flagged or {}).items()
+            if self._lacks(cell, num)
+        )
+        return self._done, self._done + solos + measuring + alone + confirming

@@ -15,8 +15,13 @@ from stepmark.measure.protocol import Entered, Event, LaneFailed, SoloDone
 from stepmark.measure.sampler import run_block
 from stepmark.records.evidence import Evidence
 from stepmark.records.outcome import Stage
-from stepmark.records.sample import Sample, pack
+from stepmark.records.sample import Layout, Sample, pack
 from stepmark.records.settings import Settings
+
+MOST_STEPS = 40
+"""Plain steps where they are short: enough to see how single calls spread."""
+SHORT = 50_000_000
+"""Nanoseconds of plain steps after which only the settings' own number is taken."""
 
 
 def pass_alone(
@@ -38,13 +43,21 @@ def _plain_steps(program: Program, instrument: Instrument, count: int) -> SoloDo
     layout = program.layout
     single = (1,) * len(layout.phases)
     first = run_block(program, single, instrument)
-    blocks = [run_block(program, single, instrument) for _ in range(count)]
-    whole = first[layout.phases.index(layout.whole)] if layout.whole else sum(first)
+    blocks: list[tuple[int, ...]] = []
+    spent = 0
+    while len(blocks) < count or (len(blocks) < MOST_STEPS and spent < SHORT):
+        blocks.append(run_block(program, single, instrument))
+        spent += _whole(layout, blocks[-1])
     evidence = program.inspect() if program.inspect else Evidence(layout=layout)
     return SoloDone(
-        evidence=replace(evidence, first_step_seconds=whole * 1e-9),
+        evidence=replace(evidence, first_step_seconds=_whole(layout, first) * 1e-9),
         samples=tuple(
             Sample(phase=phase, iterations=1, nanoseconds=pack(block[i] for block in blocks))
             for i, phase in enumerate(layout.phases)
         ),
     )
+
+
+def _whole(layout: Layout, block: tuple[int, ...]) -> int:
+    """Nanoseconds of all of it."""
+    return block[layout.phases.index(layout.whole)] if layout.whole else sum(block)

@@ -1,0 +1,71 @@
+"""Stopping: what a look at a cell decides, the same while measuring and when judging what was stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from stepmark.analysis.verdict import decide_bounds
+from stepmark.records.settings import Policy, Settings
+from stepmark.records.verdict import Look, VerdictKind
+from stepmark.stats.arrays import FloatArray
+from stepmark.stats.ratio import ratio_of_centres
+from stepmark.stats.sequential import looks, share
+
+
+def look_at(
+    centres: Sequence[FloatArray],
+    num_launches: int,
+    *,
+    settings: Settings,
+    policy: Policy,
+    num_comparisons: int,
+) -> Look:
+    """The look after `num_launches` of a cell: early where it settles every verdict of the cell, else the
+    last.
+
+    `centres` has the log-ratios' centres of each variant's primary phase; `policy` is the run's own, by which
+    it stopped, whatever policy the verdicts are then given by.
+    """
+    if not settings.stop:
+        return Look(launches=num_launches, early=False, share=1.0)
+    early = num_launches in looks(settings.launches) and settled(
+        centres, settings=settings, policy=policy, num_comparisons=num_comparisons
+    )
+    return Look(
+        launches=num_launches,
+        early=early,
+        share=share(num_launches, most=settings.launches, last=not early),
+    )
+
+
+def settled(
+    centres: Sequence[FloatArray], *, settings: Settings, policy: Policy, num_comparisons: int
+) -> bool:
+    """Whether every variant is decided by an interval of an early look's confidence.
+
+    In a run of several comparisons a difference must stand among all of them (sweep.py), so it settles a cell
+    only with that many times less alpha. Stopping at the first interval that decides by itself would leave
+    p-values just good enough for one comparison: of real slowdowns of 3 % in a sweep of 100 cells 17 % were
+    kept in simulation.
+    """
+    alpha = (1.0 - policy.confidence) * share(0, most=settings.launches, last=False)
+    return bool(centres) and all(
+        _is_decided(each, alpha=alpha, margin=policy.margin, num_comparisons=num_comparisons)
+        for each in centres
+    )
+
+
+def _is_decided(centres: FloatArray, *, alpha: float, margin: float, num_comparisons: int) -> bool:
+    if centres.size < 2 or np.isnan(centres).any():
+        return False
+    kind = _kind(centres, alpha=alpha, margin=margin)
+    if kind in {VerdictKind.FASTER, VerdictKind.SLOWER}:
+        kind = _kind(centres, alpha=alpha / max(1, num_comparisons), margin=margin)
+    return kind is not VerdictKind.INCONCLUSIVE
+
+
+def _kind(centres: FloatArray, *, alpha: float, margin: float) -> VerdictKind:
+    interval = ratio_of_centres(centres, confidence=1.0 - alpha)
+    return decide_bounds(float(interval.low), float(interval.high), margin=margin)

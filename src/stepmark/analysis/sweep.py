@@ -1,0 +1,93 @@
+"""A sweep's verdicts: what chance had many tries at must stand against all of them, and survive fresh
+launches.
+
+Method. The p-values of all comparisons of one phase, each against the margin, go through Benjamini and
+Hochberg at
+        the policy's alpha. A FASTER or SLOWER that does not stand is INCONCLUSIVE. One that stands in a run
+        of several cells must then be confirmed: launches made after it was flagged, by themselves, put the
+        ratio on the same side of 1 (one-sided, at the policy's alpha). Picking the largest of many flatters
+        them; fresh launches do not know what was picked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from msgspec.structs import replace
+
+from stepmark.records.run import Run
+from stepmark.records.settings import Policy, Settings
+from stepmark.records.verdict import Reason, Verdict, VerdictKind
+from stepmark.stats.arrays import FloatArray
+from stepmark.stats.fdr import above_zero, discoveries
+from stepmark.stats.power import needed
+
+DIFFERENT = frozenset({VerdictKind.FASTER, VerdictKind.SLOWER})
+
+
+def flags(verdicts: Sequence[Verdict], *, policy: Policy) -> list[bool]:
+    """Of verdicts on one phase: which FASTER and SLOWER stand among all comparisons."""
+    if not any(verdict.kind in DIFFERENT for verdict in verdicts):
+        return [False] * len(verdicts)
+    rate = 1.0 - policy.confidence
+    p_values = np.array([1.0 if v.p_value is None else v.p_value for v in verdicts if v.ratio is not None])
+    stand = iter(discoveries(p_values, rate=rate).tolist())
+    return [bool(v.ratio is not None and next(stand)) and v.kind in DIFFERENT for v in verdicts]
+
+
+def control(
+    verdicts: Sequence[Verdict],
+    fresh: Sequence[FloatArray | None],
+    *,
+    policy: Policy,
+    confirm: bool,
+) -> list[Verdict]:
+    """The verdicts of one phase over all comparisons of a run; `fresh` has the centres of each one's
+    confirming launches, where there are any, and `confirm` says that the run asks for them."""
+    judged = []
+    for verdict, stands, centres in zip(verdicts, flags(verdicts, policy=policy), fresh, strict=True):
+        reason: Reason | None = None
+        if verdict.kind in DIFFERENT and not stands:
+            reason = Reason.TOO_MANY_CELLS
+        elif verdict.kind in DIFFERENT and confirm:
+            reason = _objection(verdict, centres, policy=policy)
+        judged.append(_doubt(verdict, reason, num_comparisons=len(verdicts)) if reason else verdict)
+    return judged
+
+
+def _objection(verdict: Verdict, centres: FloatArray | None, *, policy: Policy) -> Reason | None:
+    if centres is None or centres.size < 2:
+        return Reason.NOT_REMEASURED
+    side = 1.0 if verdict.kind is VerdictKind.SLOWER else -1.0
+    error = float(centres.std(ddof=1) / np.sqrt(centres.size))
+    p = above_zero(side * float(centres.mean()), error, centres.size)
+    return None if p <= 1.0 - policy.confidence else Reason.NOT_CONFIRMED
+
+
+def _doubt(verdict: Verdict, reason: Reason, *, num_comparisons: int) -> Verdict:
+    """INCONCLUSIVE after all, with what it would take to stand among all comparisons."""
+    power = verdict.power
+    if power is not None and verdict.ratio is not None:
+        policy = verdict.policy
+        distance = abs(math.log(verdict.ratio.point)) - math.log1p(policy.margin)
+        confidence = 1.0 - (1.0 - policy.confidence) / num_comparisons
+        power = replace(power, needed=needed(power.deviation, distance, confidence=confidence))
+    return replace(verdict, kind=VerdictKind.INCONCLUSIVE, reasons=(reason, *verdict.reasons), power=power)
+
+
+def num_comparisons(run: Run) -> int:
+    """How many primary verdicts the run will have: what chance has tries at."""
+    return sum(case.variant != run.baseline(case.cell.suite) for case in run.cases)
+
+
+def wants_confirmation(num_cells: int, settings: Settings) -> bool:
+    """A sweep, that is a run of several cells, measures again what it flags."""
+    return num_cells > 1 and settings.confirm > 0
+
+
+def launches_to_confirm(measured: Mapping[str, int], settings: Settings) -> dict[str, int]:
+    """Fresh launches for each flagged cell, from the number of launches it was flagged by: half as many, and
+    at least what the settings ask for."""
+    return {cell: max(settings.confirm, -(-num // 2)) for cell, num in measured.items()}
