@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from stepmark.errors import UsageError
 from stepmark.records.run import Judgement, Recording
-from stepmark.report import csv_table, json_document, json_lines, markdown, terminal
+from stepmark.report import criterion_text, csv_table, json_document, json_lines, markdown, terminal
 
 
 class Format(NamedTuple):
@@ -16,24 +16,42 @@ class Format(NamedTuple):
 
     name: str
     about: str
-    render: Callable[[Judgement, Recording], str]
+    render: Callable[[Judgement, Recording, Recording | None], str]
+    """From the judged run, its recording, and an earlier one that changes are shown from, if any."""
 
 
 FORMATS = {
     each.name: each
     for each in (
-        Format("table", "what the terminal shows", lambda judgement, _: terminal.render(judgement)),
-        Format("markdown", "tables for a pull request", lambda judgement, _: markdown.render(judgement)),
-        Format("csv", "one row per case and phase", lambda judgement, _: csv_table.render(judgement)),
-        Format("json", "one document with everything", json_document.render),
-        Format("jsonl", "one object a line, raw samples first", json_lines.render),
+        Format("table", "what the terminal shows", lambda judgement, *_: terminal.render(judgement)),
+        Format("markdown", "tables for a pull request", lambda judgement, *_: markdown.render(judgement)),
+        Format("csv", "one row per case and phase", lambda judgement, *_: csv_table.render(judgement)),
+        Format(
+            "json",
+            "one document with everything",
+            lambda judgement, recording, _: json_document.render(judgement, recording),
+        ),
+        Format(
+            "jsonl",
+            "one object a line, raw samples first",
+            lambda judgement, recording, _: json_lines.render(judgement, recording),
+        ),
+        Format(
+            "criterion",
+            "the text Criterion prints, by its rules",
+            lambda judgement, recording, previous: criterion_text.render(
+                judgement, recording, previous=previous
+            ),
+        ),
     )
 }
 
 
-def render(name: str, judgement: Judgement, recording: Recording) -> str:
+def render(
+    name: str, judgement: Judgement, recording: Recording, *, previous: Recording | None = None
+) -> str:
     """The run in the format of this name."""
-    return format_named(name).render(judgement, recording)
+    return format_named(name).render(judgement, recording, previous)
 
 
 def format_named(name: str) -> Format:
