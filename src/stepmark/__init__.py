@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from stepmark.authoring.point import Point
     from stepmark.authoring.suite import Suite
     from stepmark.authoring.workload import Ops, Step
+    from stepmark.comparing import ComparisonResult, compare
     from stepmark.errors import StepmarkError, Unsupported
     from stepmark.library import run
     from stepmark.result import Result
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __version__ = VERSION
 
 __all__ = [
+    "ComparisonResult",
     "Input",
     "Ops",
     "Point",
@@ -31,6 +33,7 @@ __all__ = [
     "Suite",
     "Unsupported",
     "__version__",
+    "compare",
     "ones",
     "rand",
     "randint",
@@ -54,6 +57,8 @@ _HOME = {
     "Unsupported": "errors",
     "Result": "result",
     "run": "library",
+    "ComparisonResult": "comparing",
+    "compare": "comparing",
 }
 
 

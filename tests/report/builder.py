@@ -15,7 +15,8 @@ from stepmark.records.record import Record
 from stepmark.records.run import CaseJudgement, Judgement, Run, RunStatus
 from stepmark.records.settings import Isolation, Policy, Settings
 from stepmark.records.source import BuiltinSource
-from stepmark.records.verdict import Reason, Verdict, VerdictKind
+from stepmark.records.spread import Spread
+from stepmark.records.verdict import Look, Power, Reason, Verdict, VerdictKind
 
 EPOCH = 1_800_000_000.0
 POLICY = Policy()
@@ -69,8 +70,14 @@ def make_case(case: Case, lane: Lane, *, baseline: Case) -> CaseJudgement:
             _verdict(case, baseline, phase, short, lane) for phase, short in verdicts.items() if short
         ),
         num_launches=lane.num_launches if lane.times else 0,
+        num_rounds=40 if lane.times else 0,
+        spread=_spread(lane) if lane.verdict and lane.verdict.ratio else None,
         parameters=lane.parameters,
     )
+
+
+def _spread(lane: Lane) -> Spread:
+    return Spread(call=0.03, block=0.012, round=0.015, centre=lane.half / 8, launch=lane.half / 4)
 
 
 def _outcome(lane: Lane) -> Outcome | None:
@@ -107,6 +114,19 @@ def _verdict(case: Case, baseline: Case, phase: str, short: Compared, lane: Lane
         policy=POLICY,
         ratio=ratio,
         reasons=short.reasons,
+        look=Look(launches=lane.num_launches, early=False, share=1.0) if ratio else None,
+        power=_power(short, lane) if ratio and lane.num_launches > 1 else None,
+        p_value=0.001 if ratio else None,
+    )
+
+
+def _power(short: Compared, lane: Lane) -> Power:
+    needed = 64 if short.kind is VerdictKind.INCONCLUSIVE else None
+    return Power(
+        deviation=lane.half,
+        detectable=0.01 + lane.half,
+        needed=needed,
+        seconds=0.5 * needed if needed else None,
     )
 
 

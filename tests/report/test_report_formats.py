@@ -23,8 +23,9 @@ def test_every_format_renders() -> None:
     judgement = normal()
     recording = record(judgement)
     texts = [formats.render(name, judgement, recording) for name in formats.FORMATS]
-    assert list(formats.FORMATS) == ["table", "markdown", "csv", "json", "jsonl"]
-    assert all(text.endswith("\n") and not text.endswith("\n\n") for text in texts)
+    assert list(formats.FORMATS) == ["table", "markdown", "csv", "json", "jsonl", "criterion"]
+    assert all(text.endswith("\n") for text in texts)
+    assert [text.endswith("\n\n") for text in texts] == [False] * 5 + [True]  # Criterion ends its groups so
     assert formats.format_named("CSV") is formats.FORMATS["csv"]
 
 
@@ -35,7 +36,7 @@ def test_an_unknown_format_names_the_nearest(name: str, near: str | None) -> Non
     with pytest.raises(UsageError) as caught:
         formats.format_named(name)
     assert caught.value.problem == f"'{name}' is not a format"
-    assert "table, markdown, csv, json, jsonl" in caught.value.remedy
+    assert "table, markdown, csv, json, jsonl, criterion" in caught.value.remedy
     assert ("did you mean" in caught.value.remedy) == (near is not None)
     assert near is None or near in caught.value.remedy
 
@@ -82,4 +83,4 @@ def test_judged_recordings_render_in_every_format(break_it: object) -> None:
         text = formats.render(name, judgement, recording)
         assert "mine" in text
         assert judgement.cases[1].verdict is not None
-        assert judgement.cases[1].verdict.kind in text
+        assert judgement.cases[1].verdict.kind in text or name == "criterion"

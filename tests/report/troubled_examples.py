@@ -111,6 +111,8 @@ def findings() -> Judgement:
         Severity.WARNING,
         Severity.WARNING,
         Severity.NOTE,
+        Severity.WARNING,
+        Severity.WARNING,
     ]
     made = [
         Finding(

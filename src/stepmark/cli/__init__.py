@@ -19,6 +19,10 @@ COMMANDS = {
     "list": "List built-in suites and the bench files here.",
     "show": "Show a stored run again, judged anew.",
     "runs": "List the stored runs.",
+    "compare": "Compare two stored runs that were not interleaved.",
+    "baseline": "Give stored runs a name to compare with.",
+    "warmup": "Look at the first iterations of a case, and why they are slow.",
+    "doctor": "Find what disturbs measurements on this machine.",
     "export": "Write a stored run as JSON, JSON lines, CSV or Markdown.",
 }
 """Name and help of each command; its module in this package is imported when it is used."""

@@ -16,14 +16,17 @@ from stepmark.errors import StoreError
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(("jsonl", "csv", "markdown", "json")),
+    type=click.Choice(("jsonl", "csv", "markdown", "json", "criterion")),
     default="json",
     show_default=True,
 )
 @click.option("--output", "-o", metavar="FILE", help="Instead of standard output.")
 @store_option
 def command(run: str, format_: str, output: str | None, store: str | None) -> int:
-    """Write a stored run as JSON, JSON lines, CSV or Markdown; raw samples are in json and jsonl."""
+    """Write a stored run as JSON, JSON lines, CSV, Markdown or Criterion's text.
+
+    Raw samples are in json and jsonl.
+    """
     from stepmark.pipeline import judged
     from stepmark.report.formats import render
     from stepmark.store.location import store_url

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from stepmark.cli.options import command_line, fail_on_of, policy_of, selection_of, settings_of
+from stepmark.cli.previous_run import checked_against, print_against
 from stepmark.cli.progress import progress_display
 from stepmark.cli.screen import print_report
 from stepmark.engines.local import LocalEngine
@@ -48,6 +49,7 @@ def _conclude(
     settings: Settings, options: dict[str, Any], *, order: Order | None = None, run_id: str | None = None
 ) -> int:
     fail_on = fail_on_of(options)
+    against = checked_against(options["against"], options["format_"], options["store"])
     with Store.open(store_url(options["store"])) as store, progress_display(options["quiet"]) as display:
         engine = LocalEngine(settings, start=options["start"], tick=display.tick)
         try:
@@ -63,7 +65,7 @@ def _conclude(
         finally:
             engine.close()
     judgement = judged(recording)
-    print_report(options["format_"], judgement, recording)
+    print_against(options["format_"], judgement, recording, against=against, store=options["store"])
     return exit_code(judgement, fail_on)
 
 

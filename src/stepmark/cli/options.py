@@ -18,7 +18,7 @@ from stepmark.units import parse_duration, parse_fraction
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-FORMATS = ("table", "markdown", "csv", "json", "jsonl")
+FORMATS = ("table", "markdown", "csv", "json", "jsonl", "criterion")
 _KINDS = tuple(kind.value.lower() for kind in VerdictKind)
 
 
@@ -41,10 +41,17 @@ measuring_options = _all(
         type=click.Choice(list(PRESETS)),
         default="standard",
         show_default=True,
-        help="How long to measure: 5, 12 or 30 launches per cell.",
+        help="How long to measure: at most 10, 40 or 100 launches per cell.",
     ),
     click.option("--budget", metavar="TIME", help="Stop starting launches after this time: 60s, 5m."),
-    click.option("--launches", type=click.IntRange(1), metavar="N", help="Fresh processes per cell."),
+    click.option(
+        "--launches", type=click.IntRange(1), metavar="N", help="Fresh processes per cell, at most."
+    ),
+    click.option(
+        "--no-early-stop",
+        is_flag=True,
+        help="Go on to the last launch or the end of the budget, even when every verdict is decided.",
+    ),
     click.option(
         "--margin",
         default="1%",
@@ -95,6 +102,11 @@ measuring_options = _all(
     store_option,
     click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True),
     click.option(
+        "--against",
+        metavar="RUN",
+        help="Compare with a stored run or baseline too, unpaired; with --format criterion its change lines.",
+    ),
+    click.option(
         "--fail-on",
         metavar="VERDICTS",
         help="Exit with 1 if any verdict is one of these: slower,inconclusive,invalid.",
@@ -108,11 +120,12 @@ def settings_of(options: dict[str, Any]) -> Settings:
     budget = options["budget"]
     return make_settings(
         options["preset"],
-        threads=_threads(options["threads"]),
+        threads=threads_of(options["threads"]),
         budget=parse_duration(budget) if budget is not None else None,
         launches=options["launches"],
         seed=options["seed"],
         isolation=Isolation(options["isolation"]),
+        stop=False if options["no_early_stop"] else None,
         timeout=parse_duration(options["timeout"]),
     )
 
@@ -141,6 +154,15 @@ def fail_on_of(options: dict[str, Any]) -> frozenset[VerdictKind]:
     return frozenset(kinds)
 
 
+def threads_of(text: str) -> int | None:
+    """None for `auto`, which leaves torch's choice."""
+    if text == "auto":
+        return None
+    if not text.isdigit() or int(text) < 1:
+        raise UsageError(f"'{text}' is not a number of threads", remedy="write --threads 4 or --threads auto")
+    return int(text)
+
+
 def command_line() -> tuple[str, ...]:
     """The command as it was typed."""
     return ("stepmark", *(word.encode(errors="backslashreplace").decode() for word in sys.argv[1:]))
@@ -148,14 +170,6 @@ def command_line() -> tuple[str, ...]:
 
 def _names(text: str | None) -> list[str]:
     return [name.strip() for name in (text or "").split(",") if name.strip()]
-
-
-def _threads(text: str) -> int | None:
-    if text == "auto":
-        return None
-    if not text.isdigit() or int(text) < 1:
-        raise UsageError(f"'{text}' is not a number of threads", remedy="write --threads 4 or --threads auto")
-    return int(text)
 
 
 def _assignment(text: str) -> tuple[str, str]:

@@ -15,8 +15,16 @@ if TYPE_CHECKING:
     from stepmark.suites.targets import BenchFile
 
 
-def print_report(format_: str, judgement: Judgement, recording: Recording, *, phases: bool = False) -> None:
-    """Print a report; tables adapt to the terminal, other formats are bare text."""
+def print_report(
+    format_: str,
+    judgement: Judgement,
+    recording: Recording,
+    *,
+    phases: bool = False,
+    previous: Recording | None = None,
+) -> None:
+    """Print a report; tables adapt to the terminal, other formats are bare text. `previous` is the run that
+    the criterion format's change lines are about."""
     if format_ == "table":
         from stepmark.report.terminal import render_terminal
 
@@ -24,7 +32,7 @@ def print_report(format_: str, judgement: Judgement, recording: Recording, *, ph
         return
     from stepmark.report.formats import render
 
-    text = render(format_, judgement, recording)
+    text = render(format_, judgement, recording, previous=previous)
     click.echo(text, nl=not text.endswith("\n"))
 
 

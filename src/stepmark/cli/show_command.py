@@ -15,18 +15,21 @@ from stepmark.cli.options import FORMATS, store_option
 @click.option("--margin", metavar="FRACTION", help="Judge with another margin than the run's.")
 @click.option("--phases", is_flag=True, help="Every phase of every cell, also in a large sweep.")
 @click.option("--failures", is_flag=True, help="Tracebacks and output of the cases that failed.")
+@click.option("--against", metavar="RUN", help="Compare with another stored run or baseline too, unpaired.")
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True)
 @store_option
 def command(run: str, margin: str | None, **options: Any) -> int:
     """Show a stored run: its id, the beginning of it, or latest."""
     from msgspec.structs import replace
 
-    from stepmark.cli.screen import print_failures, print_report
+    from stepmark.cli.previous_run import checked_against, print_against
+    from stepmark.cli.screen import print_failures
     from stepmark.pipeline import judged
     from stepmark.store.location import store_url
     from stepmark.store.store import Store
     from stepmark.units import parse_fraction
 
+    against = checked_against(options["against"], options["format_"], options["store"])
     gc.disable()  # a million small records are made, kept and gone with the process: a tenth of the time
     with Store.open(store_url(options["store"]), create=False) as store:
         recording = store.load(store.resolve(run))
@@ -37,5 +40,12 @@ def command(run: str, margin: str | None, **options: Any) -> int:
     if options["failures"]:
         print_failures(judgement)
     else:
-        print_report(options["format_"], judgement, recording, phases=options["phases"])
+        print_against(
+            options["format_"],
+            judgement,
+            recording,
+            against=against,
+            store=options["store"],
+            phases=options["phases"],
+        )
     return 0

@@ -15,7 +15,7 @@ from stepmark.report.ledger import Look, Titles, ledger
 from stepmark.report.page import Page, line
 from stepmark.report.phase_columns import PhaseColumns, phase_columns, phase_grid
 from stepmark.report.view import CellView
-from stepmark.report.wording import context, title
+from stepmark.report.wording import cell_facts, context, title
 
 
 def cell_table(cell: CellView, *, reasons: Sequence[Reason], page: Page, listed: bool = False) -> list[Text]:
@@ -26,7 +26,7 @@ def cell_table(cell: CellView, *, reasons: Sequence[Reason], page: Page, listed:
     lines = heading(title(cell), context(cell), page=page)
     for place, table in enumerate(tables):
         lines += [*([Text()] if place else []), *table.lines(page)]
-    return lines
+    return [*lines, *page.paragraph(" · ".join(cell_facts(cell)), style="dim")]
 
 
 def heading(left: str, right: str, *, page: Page) -> list[Text]:

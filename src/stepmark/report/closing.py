@@ -17,6 +17,8 @@ from stepmark.report.wording import (
     numbered_reasons,
     outcomes,
     places,
+    sight,
+    undecided_lines,
     unfinished,
 )
 
@@ -27,6 +29,7 @@ def closing(view: View, *, page: Page, failures: bool, full: bool) -> list[Text]
     """All below the tables; `failures` where those left the messages out, `full` to name every case."""
     blocks = [
         [*_tally(view, page), *_reasons(view, page)],
+        _undecided(view, page, full=full),
         [text for group in view.failures if failures for text in _failure(group, page)],
         [text for group in view.findings for text in _finding(group, page, full=full)],
         [text for facts in footer_facts(view.footer) for text in page.facts(facts, style="dim")],
@@ -41,6 +44,7 @@ def _tally(view: View, page: Page) -> list[Text]:
         parts += [("  ", "") if parts else ("", ""), (f"{number} {kind}", STYLES[kind])]
     lines = [line(*parts)] if parts else []
     lines += page.paragraph(outcomes(view))
+    lines += page.paragraph(sight(view) or "")
     warning = unfinished(view.footer)
     return [*lines, *page.paragraph(warning, style="bold yellow")] if warning else lines
 
@@ -48,6 +52,11 @@ def _tally(view: View, page: Page) -> list[Text]:
 def _reasons(view: View, page: Page) -> list[Text]:
     texts = numbered_reasons(view.reasons)
     return [line for text in texts for line in page.paragraph(text, style="yellow", hanging="  ")]
+
+
+def _undecided(view: View, page: Page, *, full: bool) -> list[Text]:
+    lines = undecided_lines(view, most=None if full else SHOWN_PLACES)
+    return [text for line in lines for text in page.paragraph(line, style="yellow", hanging="  ")]
 
 
 def _failure(group: FailureGroup, page: Page) -> list[Text]:

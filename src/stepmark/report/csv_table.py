@@ -19,7 +19,8 @@ BACK = (
     *("median_seconds", "median_low", "median_high", "mean_seconds", "mean_low", "mean_high"),
     *("minimum_seconds", "spread_within", "spread_between", "outliers"),
     *("ratio", "ratio_low", "ratio_high", "verdict", "reasons"),
-    *("launches", "blocks", "confidence", "interval", "parameters"),
+    *("p_value", "detectable", "needed_launches", "stopped_early", "look_share"),
+    *("launches", "rounds", "blocks", "confidence", "interval", "parameters"),
     *("failure_cause", "failure_stage", "failure_message"),
 )
 
@@ -65,6 +66,7 @@ def _case_columns(case: CaseJudgement) -> dict[str, Value]:
         "mode": cell.mode.value,
         "outcome": case.outcome.value if case.outcome else None,
         "launches": case.num_launches,
+        "rounds": case.num_rounds,
         "parameters": case.parameters,
         "failure_cause": failure.cause.value if failure else None,
         "failure_stage": failure.stage.value if failure else None,
@@ -97,7 +99,16 @@ def _summary_columns(summary: Summary) -> dict[str, Value]:
 
 def _verdict_columns(verdict: Verdict) -> dict[str, Value]:
     ratio = _estimate_columns("ratio", verdict.ratio, point="ratio") if verdict.ratio else {}
-    return {**ratio, "verdict": verdict.kind.value, "reasons": "; ".join(verdict.reasons)}
+    return {
+        **ratio,
+        "verdict": verdict.kind.value,
+        "reasons": "; ".join(verdict.reasons),
+        "p_value": verdict.p_value,
+        "detectable": verdict.power.detectable if verdict.power else None,
+        "needed_launches": verdict.power.needed if verdict.power else None,
+        "stopped_early": verdict.look.early if verdict.look else None,
+        "look_share": verdict.look.share if verdict.look else None,
+    }
 
 
 def _estimate_columns(name: str, estimate: Estimate, *, point: str) -> dict[str, Value]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stepmark.records.estimate import Method
 from stepmark.records.record import Record
-from stepmark.records.run import CaseJudgement, Judgement, RunStatus
+from stepmark.records.run import Judgement, RunStatus
 from stepmark.records.settings import Isolation
 
 Span = tuple[int, int]
@@ -21,7 +21,7 @@ class Footer(Record, frozen=True, kw_only=True):
     launches: Span
     """Per measured case."""
     rounds: Span | None
-    """Blocks per launch of a measured case; None where nothing was measured."""
+    """Of a launch of a measured case, typically; None where nothing was measured."""
     margin: float
     """Of the verdicts, which may have been given anew with another policy than the run's."""
     confidence: float
@@ -45,7 +45,7 @@ def build_footer(judgement: Judgement) -> Footer:
     run, environment = judgement.run, judgement.run.environment
     measured = [case for case in judgement.cases if case.summaries]
     launches = [case.num_launches for case in measured] or [run.settings.launches]
-    rounds = [num for case in measured if (num := _rounds_per_launch(case))]
+    rounds = [case.num_rounds for case in measured if case.num_rounds]
     methods = {summary.median.method for case in measured for summary in case.summaries}
     repository = environment.repository
     policy = next((case.verdict.policy for case in judgement.cases if case.verdict), run.policy)
@@ -71,8 +71,3 @@ def build_footer(judgement: Judgement) -> Footer:
         commit=repository.commit if repository else None,
         dirty=bool(repository and repository.dirty),
     )
-
-
-def _rounds_per_launch(case: CaseJudgement) -> int:
-    summary = case.summary(case.primary) if case.primary else None
-    return round(summary.num_blocks / case.num_launches) if summary and case.num_launches else 0

@@ -100,6 +100,12 @@ def percent(fraction: float) -> str:
     return f"{text}{NBSP}%"
 
 
+def effect(fraction: float) -> str:
+    """The size of an effect, two digits of it: `0.34 %`, `2.3 %`, `12 %`."""
+    digits = 0 if fraction >= 0.0995 else 1 if fraction >= 0.00995 else 2
+    return f"{100.0 * fraction:.{digits}f}{NBSP}%"
+
+
 def count(number: int) -> str:
     """`950`, `4.2 M`."""
     return _prefixed(number, 1000.0, ("", "k", "M", "G", "T", "P"))

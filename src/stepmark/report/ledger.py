@@ -47,6 +47,8 @@ class Entry(NamedTuple):
     kind: VerdictKind | None = None
     reasons: tuple[Reason, ...] = ()
     doubtful: bool = False
+    replications: str = ""
+    """Launches and rounds, said beside the baseline of a cell, where there is room."""
     extras: tuple[Piece, ...] = ()
     """Pieces of the extra columns."""
 
@@ -145,7 +147,8 @@ def _middles(entries: Sequence[Entry], look: Look, *, compared: bool) -> Iterato
             if compared and entry.phase.ratio:
                 pieces += [Piece(ratio), Piece(show.interval(entry.phase.ratio), "dim")]
             elif compared:
-                pieces.append(Piece("baseline" if entry.baseline else "", "dim", span=2))
+                role = f"baseline {entry.replications}".rstrip() if entry.baseline else ""
+                pieces.append(Piece(role, "dim", span=2))
         if compared:
             beside = f"{marks(entry.reasons, look.reasons)} {DOUBT if entry.doubtful else ''}".strip()
             pieces.append(Piece(entry.kind or "", STYLES[entry.kind] if entry.kind else ""))

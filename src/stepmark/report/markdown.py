@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
-
 from stepmark.records.run import Judgement
 from stepmark.report import format as show
 from stepmark.report import wording
 from stepmark.report.groups import FindingGroup
+from stepmark.report.markdown_text import broken, code, plain, table
 from stepmark.report.view import CellView, PhaseView, RowView, SuiteView, View, build_view
 
 MAX_PHASE_COLUMNS = 6
 """More phases than this are listed in a table of their own."""
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
 
 def render(judgement: Judgement) -> str:
@@ -26,13 +23,13 @@ def render(judgement: Judgement) -> str:
 def _suite(suite: SuiteView, view: View) -> list[str]:
     if suite.is_sweep:
         context = wording.context(suite.cells[0], without=suite.varying)
-        return [f"### {_plain(suite.name)}", _plain(context), _table(suite, suite.varying, (), view)]
+        return [f"### {plain(suite.name)}", plain(context), _table(suite, suite.varying, (), view)]
     return [block for cell in suite.cells for block in _cell(cell, view)]
 
 
 def _cell(cell: CellView, view: View) -> list[str]:
     alone = SuiteView(name=cell.cell.suite, cells=(cell,))
-    head = [f"### {_plain(wording.title(cell))}", _plain(wording.context(cell))]
+    head = [f"### {plain(wording.title(cell))}", plain(wording.context(cell))]
     if len(cell.phases) <= MAX_PHASE_COLUMNS:
         return [*head, _table(alone, (), cell.phases, view)]
     return [*head, _table(alone, (), (), view), _phase_list(cell)]
@@ -48,13 +45,14 @@ def _table(suite: SuiteView, keys: tuple[str, ...], phases: tuple[str, ...], vie
         wording.time_heading(suite.primary, unit),
         "time / baseline",
         "verdict",
+        "launches",
         *phases,
     )
-    sides = "l" * len(keys) + "lrrl" + "r" * len(phases)
+    sides = "l" * len(keys) + "lrrlr" + "r" * len(phases)
     lines = (
-        [*(_plain(point.get(key, "")) for key in keys), *_row(row, phases, unit, view)] for point, row in rows
+        [*(plain(point.get(key, "")) for key in keys), *_row(row, phases, unit, view)] for point, row in rows
     )
-    return _lines_of_table(titles, sides, lines)
+    return table(titles, sides, lines)
 
 
 def _row(row: RowView, phases: tuple[str, ...], unit: show.TimeUnit | None, view: View) -> list[str]:
@@ -63,7 +61,8 @@ def _row(row: RowView, phases: tuple[str, ...], unit: show.TimeUnit | None, view
     beside = (wording.marks(row.reasons, view.reasons), wording.DOUBT if row.doubtful else "")
     verdict = " ".join(filter(None, (row.kind, *beside)))
     times = {phase.name: show.seconds(phase.time, unit=unit) for phase in row.phases}
-    return [_code(row.variant), time, ratio, verdict, *(times.get(name, "") for name in phases)]
+    launches = wording.replications(row)
+    return [code(row.variant), time, ratio, verdict, launches, *(times.get(name, "") for name in phases)]
 
 
 def _phase_list(cell: CellView) -> str:
@@ -71,11 +70,11 @@ def _phase_list(cell: CellView) -> str:
     unit = show.shared_unit([row.primary.time.point for row in cell.rows if row.primary])
     titles = ("variant", "phase", wording.time_heading(None, unit), "time / baseline", "verdict")
     lines = (
-        [_code(row.variant), _code(phase.name), _time(phase, unit), _ratio(phase), phase.kind or ""]
+        [code(row.variant), code(phase.name), _time(phase, unit), _ratio(phase), phase.kind or ""]
         for row in cell.rows
         for phase in row.phases
     )
-    return _lines_of_table(titles, "llrrl", lines)
+    return table(titles, "llrrl", lines)
 
 
 def _time(phase: PhaseView, unit: show.TimeUnit | None) -> str:
@@ -93,39 +92,24 @@ def _instead(row: RowView) -> str:
 
 def _closing(view: View) -> list[str]:
     verdicts = ", ".join(f"{number} {kind}" for kind, number in view.verdicts)
-    tally = (f"**{verdicts}**" if verdicts else "", wording.outcomes(view), wording.unfinished(view.footer))
+    tally = (
+        f"**{verdicts}**" if verdicts else "",
+        wording.outcomes(view),
+        wording.sight(view),
+        wording.unfinished(view.footer),
+    )
+    undecided = wording.undecided_lines(view, most=wording.SHOWN_PLACES)
     blocks = (
-        _broken((*filter(None, tally), *wording.numbered_reasons(view.reasons))),
-        "\n".join(f"- {_plain(wording.failure_group_line(group))}" for group in view.failures),
+        broken((*filter(None, tally), *wording.numbered_reasons(view.reasons))),
+        "\n".join(f"- {plain(line)}" for line in undecided),
+        "\n".join(f"- {plain(wording.failure_group_line(group))}" for group in view.failures),
         "\n".join(map(_finding, view.findings)),
-        _broken(f"<sub>{_plain(' · '.join(facts))}</sub>" for facts in wording.footer_facts(view.footer)),
+        broken(f"<sub>{plain(' · '.join(facts))}</sub>" for facts in wording.footer_facts(view.footer)),
     )
     return [block for block in blocks if block]
 
 
 def _finding(group: FindingGroup) -> str:
     places = wording.places(group, most=wording.SHOWN_PLACES)
-    lines = [f"- {_plain(wording.finding_line(group))}", *(f"  - {_plain(place)}" for place in places)]
-    return "\n".join((*lines, f"  - remedy: {_plain(group.remedy)}"))
-
-
-def _lines_of_table(titles: Sequence[str], sides: str, rows: Iterable[Sequence[str]]) -> str:
-    rules = ["---:" if side == "r" else "---" for side in sides]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (map(_plain, titles), rules, *rows))
-
-
-def _broken(lines: Iterable[str]) -> str:
-    """One paragraph that keeps its lines."""
-    return "\\\n".join(lines)
-
-
-def _plain(text: str) -> str:
-    """On one line, with everything that Markdown would read escaped."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.splitlines()))
-
-
-def _code(text: str) -> str:
-    """A name, fenced by more backticks than it contains; a bar would end the table's cell."""
-    longest = max(map(len, re.findall("`+", text)), default=0)
-    fence, pad = "`" * (longest + 1), " " if longest else ""
-    return f"{fence}{pad}{' '.join(text.splitlines())}{pad}{fence}".replace("|", r"\|")
+    lines = [f"- {plain(wording.finding_line(group))}", *(f"  - {plain(place)}" for place in places)]
+    return "\n".join((*lines, f"  - remedy: {plain(group.remedy)}"))

@@ -13,7 +13,7 @@ from stepmark.report.entries import main_entry
 from stepmark.report.ledger import Look, Titles, ledger
 from stepmark.report.page import Page
 from stepmark.report.view import CellView, SuiteView
-from stepmark.report.wording import context
+from stepmark.report.wording import context, replications
 
 
 def sweep_table(suite: SuiteView, *, reasons: Sequence[Reason], page: Page) -> list[Text]:
@@ -22,7 +22,7 @@ def sweep_table(suite: SuiteView, *, reasons: Sequence[Reason], page: Page) -> l
     rows = [row for cell in suite.cells for row in cell.rows]
     unit = show.shared_unit([row.primary.time.point for row in rows if row.primary])
     entries = [
-        main_entry(row, keys=keys, group=group, brief=True)
+        main_entry(row, keys=keys, group=group, brief=True)._replace(replications=replications(row))
         for cell in suite.cells
         for keys, group in [_keys(cell, varying)]
         for row in cell.rows

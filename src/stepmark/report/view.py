@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -12,7 +13,8 @@ from stepmark.records.outcome import Failure, Outcome
 from stepmark.records.outline import SuiteOutline
 from stepmark.records.record import Record
 from stepmark.records.run import CaseJudgement, Judgement
-from stepmark.records.verdict import Reason, VerdictKind
+from stepmark.records.spread import Level
+from stepmark.records.verdict import Power, Reason, VerdictKind
 from stepmark.report.footer import Footer, build_footer
 from stepmark.report.groups import FailureGroup, FindingGroup, group_failures, group_findings
 
@@ -48,6 +50,13 @@ class RowView(Record, frozen=True, kw_only=True):
     doubt: Severity | None
     """The gravest finding about the case."""
     parameters: int | None
+    launches: int = 0
+    rounds: int = 0
+    """In a launch, typically."""
+    power: Power | None = None
+    """What the verdict on the primary phase could have seen."""
+    dominant: Level | None = None
+    """Where most of the ratio's spread comes from."""
 
     @property
     def doubtful(self) -> bool:
@@ -104,6 +113,16 @@ class SuiteView(Record, frozen=True, kw_only=True):
         return tuple(name for name in names if len({point.get(name) for point in points}) > 1)
 
 
+class Undecided(Record, frozen=True, kw_only=True):
+    """An INCONCLUSIVE verdict, and what it would take."""
+
+    case: str
+    """Case id."""
+    needed: int | None
+    """Launches; None where no number would do."""
+    seconds: float | None
+
+
 class View(Record, frozen=True, kw_only=True):
     """A whole run."""
 
@@ -114,6 +133,10 @@ class View(Record, frozen=True, kw_only=True):
     """How the cases ended; None stands for cases not reached."""
     reasons: tuple[Reason, ...]
     """Every reason that occurs, in the order of the closed list: reports number them."""
+    undecided: tuple[Undecided, ...]
+    """The INCONCLUSIVE verdicts that had more than one launch, the nearest to a decision first."""
+    detectable: tuple[float, float] | None
+    """The smallest slowdown that a verdict of this run could have seen: the least and the most over all."""
     failures: tuple[FailureGroup, ...]
     findings: tuple[FindingGroup, ...]
     footer: Footer
@@ -130,10 +153,26 @@ def build_view(judgement: Judgement) -> View:
         verdicts=tuple((kind, kinds[kind]) for kind in VerdictKind if kinds[kind]),
         outcomes=tuple((end, ends[end]) for end in (*Outcome, None) if ends[end]),
         reasons=tuple(reason for reason in Reason if reason in reasons),
+        undecided=_undecided(cases),
+        detectable=_detectable(cases),
         failures=group_failures(cases),
         findings=group_findings(judgement.findings),
         footer=build_footer(judgement),
     )
+
+
+def _undecided(cases: Iterable[CaseJudgement]) -> tuple[Undecided, ...]:
+    open_ends = [
+        Undecided(case=verdict.case, needed=verdict.power.needed, seconds=verdict.power.seconds)
+        for case in cases
+        if (verdict := case.verdict) and verdict.kind is VerdictKind.INCONCLUSIVE and verdict.power
+    ]
+    return tuple(sorted(open_ends, key=lambda each: each.needed or math.inf))
+
+
+def _detectable(cases: Iterable[CaseJudgement]) -> tuple[float, float] | None:
+    seen = [case.verdict.power.detectable for case in cases if case.verdict and case.verdict.power]
+    return (min(seen), max(seen)) if seen else None
 
 
 def _suites(judgement: Judgement) -> tuple[SuiteView, ...]:
@@ -207,6 +246,10 @@ def _row(case: CaseJudgement, *, doubt: Severity | None) -> RowView:
         reasons=verdict.reasons if verdict else (),
         doubt=doubt,
         parameters=case.parameters,
+        launches=case.num_launches,
+        rounds=case.num_rounds,
+        power=verdict.power if verdict else None,
+        dominant=case.spread.dominant if case.spread else None,
     )
 
 

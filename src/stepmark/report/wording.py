@@ -12,7 +12,7 @@ from stepmark.records.verdict import Reason
 from stepmark.report import format as show
 from stepmark.report.footer import Footer
 from stepmark.report.groups import FailureGroup, FindingGroup
-from stepmark.report.view import CellView, View
+from stepmark.report.view import CellView, RowView, Undecided, View
 
 NOT_REACHED = "not reached"
 SHOWN_PLACES = 3
@@ -93,6 +93,54 @@ def outcomes(view: View) -> str:
     """`10 cases: 8 measured, 1 crashed, 1 not reached`."""
     ends = [f"{number} {outcome or NOT_REACHED}" for outcome, number in view.outcomes]
     return f"{show.plural(sum(number for _, number in view.outcomes), 'case')}: {', '.join(ends)}"
+
+
+def replications(row: RowView) -> str:
+    """`28 × 68`: launches and rounds."""
+    return f"{row.launches} × {row.rounds}" if row.launches else ""
+
+
+def cell_facts(cell: CellView) -> tuple[str, ...]:
+    """How often the cell was measured, what it could have seen, and where its spread lives."""
+    measured = [row for row in cell.rows if row.launches]
+    if not measured:
+        return ()
+    launches = [row.launches for row in measured]
+    rounds = [row.rounds for row in measured]
+    facts = [
+        f"{show.span(min(launches), max(launches), 'launch')} × "
+        f"{show.span(min(rounds), max(rounds), 'round')}"
+    ]
+    seen = [f"{row.variant} {show.effect(row.power.detectable)}" for row in measured if row.power]
+    if seen:
+        facts.append(f"would see {', '.join(seen)}")
+    levels = {row.dominant for row in measured if row.dominant}
+    if levels:
+        facts.append(f"spread from {' and '.join(sorted(levels))}")
+    return tuple(facts)
+
+
+def undecided_lines(view: View, *, most: int | None) -> list[str]:
+    """What each INCONCLUSIVE verdict would take; beyond `most` the others are counted."""
+    lines = [f"{each.case}: {_price(each)}" for each in view.undecided[:most]]
+    left = len(view.undecided) - len(lines)
+    return [*lines, f"and {left} more"] if left else lines
+
+
+def _price(each: Undecided) -> str:
+    if each.needed is None:
+        return "the ratio sits on the edge of the margin; only another margin would decide"
+    took = f" ({show.duration(each.seconds)})" if each.seconds else ""
+    return f"about {show.plural(each.needed, 'launch')}{took} would decide"
+
+
+def sight(view: View) -> str | None:
+    """What the run could have seen."""
+    if view.detectable is None:
+        return None
+    least, most = (show.effect(each) for each in view.detectable)
+    reach = least if least == most else f"{least} to {most}"
+    return f"a slowdown of {reach} would be called SLOWER 4 times in 5"
 
 
 def footer_facts(footer: Footer) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import msgspec
 from msgspec.structs import replace
-from sqlalchemy import Connection, RowMapping, select
+from sqlalchemy import Connection, select
 
 from stepmark.errors import StoreError
 from stepmark.records.run import FORMAT, Recording, Run, RunStatus
@@ -21,6 +21,16 @@ LaneKey = tuple[int, int]
 
 def load_recording(connection: Connection, run_id: str) -> Recording | None:
     """The run with its trials in the order of appending; None where there is no such run."""
+    run = load_run(connection, run_id)
+    if run is None:
+        return None
+    return Recording(
+        run=run, solos=_load_solos(connection, run_id), launches=_load_launches(connection, run_id)
+    )
+
+
+def load_run(connection: Connection, run_id: str) -> Run | None:
+    """The run without its trials; None where there is no such run."""
     head = connection.execute(select(runs).where(runs.c.id == run_id)).mappings().one_or_none()
     if head is None:
         return None
@@ -29,14 +39,6 @@ def load_recording(connection: Connection, run_id: str) -> Recording | None:
             f"run {run_id} was written by a newer stepmark (format {written}, this one reads up to {FORMAT})",
             remedy="upgrade stepmark",
         )
-    return Recording(
-        run=_load_run(connection, head),
-        solos=_load_solos(connection, run_id),
-        launches=_load_launches(connection, run_id),
-    )
-
-
-def _load_run(connection: Connection, head: RowMapping) -> Run:
     query = select(cases.c.record).where(cases.c.run_id == head["id"]).order_by(cases.c.position)
     return replace(
         codec.RUN.decode(head["record"]),

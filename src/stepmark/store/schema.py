@@ -2,7 +2,8 @@
 
 runs ─┬─ cases
       ├─ solo_trials ── solo_samples
-      └─ launches ── lanes ── samples
+      ├─ launches ── lanes ── samples
+      └─ baselines
 
 Rows are only ever added; of a run, status, finished and load_end change as it goes on. A `record` is the JSON
 of what is only read whole, a BLOB is packed little-endian int64. Columns beside them are there to be queried.
@@ -24,7 +25,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-REVISION = "0001"
+REVISION = "0002"
 """What the migrations lead to; a test holds it against them."""
 REVISION_TABLE = "stepmark_schema"
 """A name of our own: another program's Alembic table in the same database is not ours."""
@@ -123,4 +124,15 @@ samples = Table(
     Column("iterations", Integer, nullable=False),
     Column("nanoseconds", LargeBinary, nullable=False),
     ForeignKeyConstraint(["launch_id", "lane"], ["lanes.launch_id", "lanes.position"]),
+)
+
+# The newest row of a name counts; one without a run says that the name was given up.
+baselines = Table(
+    "baselines",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("run_id", Text, ForeignKey(runs.c.id)),
+    Column("saved", Double, nullable=False),
+    Index(None, "name", "id"),
 )

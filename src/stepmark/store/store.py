@@ -8,14 +8,15 @@ from contextlib import contextmanager
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import IntegrityError
 
-from stepmark.errors import StoreError
+from stepmark.errors import StoreError, UsageError
 from stepmark.records.environment import LoadFacts
 from stepmark.records.run import Recording, Run, RunStatus
 from stepmark.records.trial import Trial
+from stepmark.store.baseline import Baseline, check_name, insert_baseline, load_baselines, no_baseline
 from stepmark.store.connection import connect, writing
 from stepmark.store.head import RunHead, load_heads, load_ids
 from stepmark.store.location import database_file, parse, prepare_file
-from stepmark.store.reading import load_recording
+from stepmark.store.reading import load_recording, load_run
 from stepmark.store.reference import match
 from stepmark.store.trouble import explained
 from stepmark.store.version import ready
@@ -80,16 +81,57 @@ class Store:
             raise self._no_run(run_id)
         return recording
 
+    def run(self, run_id: str) -> Run:
+        """The run without its trials."""
+        with self._reading() as connection:
+            run = load_run(connection, run_id)
+        if run is None:
+            raise self._no_run(run_id)
+        return run
+
     def heads(self, limit: int | None) -> tuple[RunHead, ...]:
         """The newest runs, newest first."""
         with self._reading() as connection:
             return load_heads(connection, limit)
 
     def resolve(self, reference: str) -> str:
-        """The id of the run a user means: a full id, the beginning of one, or `latest`."""
+        """The id of the run a user means: an id, the beginning of one, a baseline, `latest`, `latest~1`."""
         with self._reading() as connection:
-            ids = load_ids(connection)
-        return match(reference, ids)
+            ids, baselines = load_ids(connection), load_baselines(connection)
+        return match(reference, ids, baselines={baseline.name: baseline.run for baseline in baselines})
+
+    def baselines(self) -> tuple[Baseline, ...]:
+        """The names that runs have now, in alphabetical order."""
+        with self._reading() as connection:
+            return load_baselines(connection)
+
+    def baseline(self, name: str) -> str:
+        """The id of the run that has this name."""
+        known = self.baselines()
+        run_id = next((baseline.run for baseline in known if baseline.name == name), None)
+        if run_id is None:
+            raise no_baseline(name, known)
+        return run_id
+
+    def save_baseline(self, name: str, run_id: str, *, saved: float, replace: bool = False) -> None:
+        """Give a run a name; the name of another run only with `replace`."""
+        check_name(name)
+        with self._writing(conflict=f"'{name}' cannot name run {run_id}") as connection:
+            taken = next((each for each in load_baselines(connection) if each.name == name), None)
+            if taken is not None and not replace:
+                raise UsageError(
+                    f"there is a baseline '{name}' already: run {taken.run}",
+                    remedy="--force puts the other run in its place; both stay in the store",
+                )
+            insert_baseline(connection, name, run_id, saved=saved)
+
+    def delete_baseline(self, name: str, *, saved: float) -> None:
+        """Give up a name; its run stays in the store."""
+        with self._writing() as connection:
+            known = load_baselines(connection)
+            if all(baseline.name != name for baseline in known):
+                raise no_baseline(name, known)
+            insert_baseline(connection, name, None, saved=saved)
 
     def close(self) -> None:
         self._engine.dispose()

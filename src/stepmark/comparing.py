@@ -1,0 +1,104 @@
+"""Comparing runs: two of them by reference, with what the store knows of the spread from run to run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from stepmark.analysis.run_comparison import compare_runs
+from stepmark.analysis.run_facts import replicates
+from stepmark.errors import UsageError
+from stepmark.records.comparison import CaseComparison, Comparison, Terms, aspects_allowed, centre_named
+from stepmark.records.run import Recording
+from stepmark.records.settings import Policy
+from stepmark.report.comparison_formats import render_comparison
+from stepmark.result import Result
+from stepmark.store.location import store_url
+from stepmark.store.store import Store
+from stepmark.units import parse_fraction
+
+NUM_LOOKED_AT = 200
+"""Newest runs among which replications are looked for: what a machine was like long ago says little."""
+NUM_READ = 20
+"""Replications read at most: the spread is then known to a sixth of itself."""
+
+
+class ComparisonResult:
+    """Two runs, compared: what `stepmark.compare` hands back to a program."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.comparison = comparison
+
+    @property
+    def cases(self) -> tuple[CaseComparison, ...]:
+        """Every case that both runs have."""
+        return self.comparison.cases
+
+    def render(self, format: str = "table", *, phases: bool = False) -> str:
+        """The report as text."""
+        return render_comparison(format, self.comparison, phases=phases)
+
+    def __repr__(self) -> str:
+        sides = (self.comparison.baseline.id, self.comparison.candidate.id)
+        return f"<ComparisonResult {sides[0]} and {sides[1]}: {len(self.cases)} cases>"
+
+
+def compare(
+    baseline: Result | str,
+    candidate: Result | str,
+    *,
+    margin: str | float = 0.01,
+    confidence: float = 0.95,
+    centre: str = "minimum",
+    allow: Sequence[str] = (),
+    store: str | None = None,
+) -> ComparisonResult:
+    """Compare two runs that were not interleaved; each is a result, or a reference to a stored run.
+
+    References and the spread from run to run need a store: the default one, unless `store` names another. Two
+    results without a `store` are compared by themselves.
+    """
+    terms = Terms(
+        policy=Policy(margin=parse_fraction(margin), confidence=confidence),
+        centre=centre_named(centre),
+        allow=aspects_allowed(allow),
+    )
+    if store is None and isinstance(baseline, Result) and isinstance(candidate, Result):
+        return ComparisonResult(compare_runs(baseline.recording, candidate.recording, terms=terms))
+    with Store.open(store_url(store), create=False) as opened:
+        sides = [side.recording if isinstance(side, Result) else side for side in (baseline, candidate)]
+        return ComparisonResult(compare_stored(opened, *sides, terms=terms))
+
+
+def compare_stored(
+    store: Store, baseline: str | Recording, candidate: str | Recording, *, terms: Terms | None = None
+) -> Comparison:
+    """Two runs, each given by reference or as it was just measured."""
+    old, new = _load(store, baseline), _load(store, candidate)
+    if old.run.id == new.run.id:
+        raise UsageError(
+            f"run {old.run.id} would be compared with itself",
+            remedy="name two runs: stepmark runs lists them",
+        )
+    known = {each.name for each in store.baselines()}
+    names = [side if isinstance(side, str) and side in known else None for side in (baseline, candidate)]
+    return compare_runs(
+        old, new, terms=terms, history=_replications(store, old, new), names=(names[0], names[1])
+    )
+
+
+def _load(store: Store, side: str | Recording) -> Recording:
+    return side if isinstance(side, Recording) else store.load(store.resolve(side))
+
+
+def _replications(store: Store, *compared: Recording) -> Iterator[Recording]:
+    """Other runs of known code under the same conditions, newest first, one in memory at a time."""
+    runs = [recording.run for recording in compared]
+    ids = {run.id for run in runs}
+    suites = {outline.name for run in runs for outline in run.suites}
+    num_read = 0
+    for head in store.heads(NUM_LOOKED_AT):
+        if num_read == NUM_READ:
+            return
+        if head.id not in ids and suites & {*head.suites} and replicates(store.run(head.id), runs):
+            num_read += 1
+            yield store.load(head.id)

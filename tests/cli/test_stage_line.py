@@ -1,0 +1,34 @@
+"""The stage line: in place on a terminal, a line now and then elsewhere, nothing when quiet."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepmark.cli.stage_line import PlainStageLine, TerminalStageLine, stage_line
+
+
+def test_on_a_terminal_it_is_redrawn_and_erased(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = TerminalStageLine()
+    shown.say("first")
+    shown.tick()
+    shown.close()
+    drawn = capsys.readouterr().err.split("\r")  # click takes the escape out where nobody would obey it
+    assert [part.split("  ")[-1] for part in drawn] == ["", "first", "first", ""]
+
+
+def test_elsewhere_it_speaks_now_and_then(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moments = iter([0.0, 1.0, 5.0])
+    monkeypatch.setattr("stepmark.cli.stage_line.time.monotonic", lambda: next(moments))
+    shown = PlainStageLine()
+    for stage in ("first", "second", "third"):
+        shown.say(stage)
+    assert capsys.readouterr().err == "stepmark: first\nstepmark: third\n"
+
+
+def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with stage_line(quiet=True) as shown:
+        shown.say("first")
+        shown.tick()
+    assert capsys.readouterr().err == ""
