@@ -53,3 +53,18 @@ def test_something_else_names_the_newest() -> None:
 def test_an_empty_store_has_no_runs() -> None:
     with pytest.raises(UsageError, match="no runs yet"):
         match("latest", ())
+
+
+def test_runs_before_the_latest() -> None:
+    assert [match(f"latest~{back}", IDS) for back in range(3)] == list(IDS)
+    with pytest.raises(UsageError, match="'latest~3' is too far back: there are 3 runs") as caught:
+        match("latest~3", IDS)
+    assert IDS[2] in caught.value.remedy
+
+
+def test_a_baseline_goes_before_the_beginning_of_an_id() -> None:
+    assert match("main", IDS, baselines={"main": IDS[1]}) == IDS[1]
+    assert match("run-1", ("run-11", "run-12"), baselines={"run-1": "run-12"}) == "run-12"
+    with pytest.raises(UsageError) as caught:
+        match("mian", IDS, baselines={"main": IDS[1]})
+    assert caught.value.remedy.startswith("did you mean main")
