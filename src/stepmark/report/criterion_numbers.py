@@ -1,6 +1,6 @@
 """Numbers as Criterion writes them: about five digits, each value in the unit that fits it.
 
-The rules are Criterion.rs 0.5.1's (`src/format.rs`, `src/measurement.rs`), so that a text made here can be
+The rules are Criterion.rs 0.5.1's, so that a text made here can be
 read, searched and compared like one of Criterion's. Stepmark's own are in format.py.
 """
 

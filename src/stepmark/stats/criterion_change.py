@@ -9,8 +9,7 @@ Formula.      change = mean(new) / mean(old) - 1
               p = 2 min(#{t* < t}, #{t* >= t}) / #{t*}      over the finite t*
               p >= 0.05: no change; else the interval beyond +-1 %: regressed or improved; else noise.
 Assumptions.  Values of a sample independent, both samples from the same machine in the same mood.
-Source.       Criterion.rs 0.5.1, `src/analysis/compare.rs`, `src/stats/univariate/{mod,mixed}.rs`,
-              `src/report.rs` (Apache-2.0/MIT); read, not copied.
+Source.       The comparison of Criterion.rs 0.5.1 (Apache-2.0/MIT), restated, not copied.
 Fails.        Often: two runs of identical code are two processes at two times. Their levels differ by more
               than 1 %, and the test, which sees only the spread inside each, finds it significant.
 

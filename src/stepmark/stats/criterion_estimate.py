@@ -7,8 +7,7 @@ Formula.      slope = sum(x y) / sum(x^2)      mean = sum(y / x) / n
               bounds: Q(0.025) and Q(0.975) of 100 000 resamples (quantile.py)
 Assumptions.  Samples independent. A slope weighs a sample by the square of its iterations, so these must not
               depend on how fast it was.
-Source.       Criterion.rs 0.5.1, `src/analysis/mod.rs` and `src/stats/bivariate/regression.rs`
-              (Apache-2.0/MIT); read, not copied.
+Source.       The analysis of Criterion.rs 0.5.1 (Apache-2.0/MIT), restated, not copied.
 Fails.        Samples of one process say nothing about the next one, and neighbours in time resemble each
               other: the interval is then several times too narrow.
 """

@@ -8,7 +8,7 @@ Formula.      R = n (n+1) / 2,  d = max(1, ceil(target / m / R)),  k = max(1, ce
               With d = 1 or k = 1 the target is missed. The number of samples advised then is
               floor((sqrt(4 target/m) - 1) / 2) or floor(target/m), down to a multiple of 10, at least 10.
 Assumptions.  An iteration takes as long while sampling as it did while warming up.
-Source.       Criterion.rs 0.5.1, `src/benchmark.rs` and `src/lib.rs` (Apache-2.0/MIT); read, not copied.
+Source.       The sampling of Criterion.rs 0.5.1 (Apache-2.0/MIT), restated, not copied.
 Fails.        When warming up was not typical: a plan for 5 s then takes what it takes.
 """
 
