@@ -184,7 +184,8 @@ def counting(fake: FakeInstrument, once: int, log: list[str]) -> Program:
 
 
 @pytest.mark.parametrize(
-    ("once", "iterations", "runs"), [(MS // 2, 4, 1 + 8), (MS, 2, 1 + 4), (2 * MS, 1, 1 + 1), (9 * MS, 1, 1)]
+    ("once", "iterations", "runs"),
+    [(MS // 2, 4, 1 + 8), (MS, 2, 1 + 4), (3 * MS // 2, 2, 1 + 4), (2 * MS, 1, 1), (9 * MS, 1, 1)],
 )
 def test_an_iteration_outside_the_clock_leads_into_a_block_of_a_short_step(
     once: int, iterations: int, runs: int
@@ -204,11 +205,13 @@ def test_an_iteration_outside_the_clock_leads_into_a_block_of_a_short_step(
 def test_a_lane_that_runs_again_needs_no_lead_in() -> None:
     fake = FakeInstrument()
     log: list[str] = []
-    lane = hosted(fake, lambda: counting(fake, 2 * MS, log))
+    lane = hosted(fake, lambda: counting(fake, MS, log))
     warmed_up(lane)
     log.clear()
     lane.block(0, again=True)
-    assert log.count("forward") == 1
+    assert log.count("forward") == 4
+    lane.block(1)
+    assert log.count("forward") == 4 + 1 + 4
 
 
 @pytest.mark.parametrize("error", [ValueError("the fiftieth step"), MemoryError(), SystemExit(0)])

@@ -65,6 +65,7 @@ def _verdicts(matches: Mapping[str, Match], run: Run, policy: Policy) -> dict[st
 
 def _looks(matches: Iterable[Match], run: Run) -> dict[str, Look]:
     """The last look at each cell."""
+    comparisons = num_comparisons(run)
     by_cell: dict[str, list[Match]] = {}
     for each in matches:
         by_cell.setdefault(each.case.trials.case.cell.id, []).append(each)
@@ -74,7 +75,7 @@ def _looks(matches: Iterable[Match], run: Run) -> dict[str, Look]:
             group[0].case.trials.cell.counted,
             settings=run.settings,
             policy=run.policy,
-            num_comparisons=num_comparisons(run),
+            num_comparisons=comparisons,
         )
         for cell, group in by_cell.items()
     }

@@ -79,7 +79,8 @@ def _doubt(verdict: Verdict, reason: Reason, *, num_comparisons: int) -> Verdict
 
 def num_comparisons(run: Run) -> int:
     """How many primary verdicts the run will have: what chance has tries at."""
-    return sum(case.variant != run.baseline(case.cell.suite) for case in run.cases)
+    baselines = {outline.name: outline.baseline for outline in run.suites}
+    return sum(case.variant != baselines[case.cell.suite] for case in run.cases)
 
 
 def wants_confirmation(num_cells: int, settings: Settings) -> bool:

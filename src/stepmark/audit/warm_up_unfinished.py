@@ -29,10 +29,14 @@ EFFECT = 0.02
 MIN_ROUNDS = 10
 """Fewer have no first tenth."""
 ALPHA = 0.05
+SHORTEST = 1e-12
+"""Seconds: stands for a time below the clock's resolution, so that it has a logarithm."""
 
 
 def warm_up_unfinished(case: CaseLanes) -> Finding | None:
     """Once per case, for its primary phase."""
+    if not _may_have_fallen(case):
+        return None
     falls = [fall for launch, lane in case.lanes if (fall := _falls(launch, lane)) is not None]
     if not falls:
         return None
@@ -51,6 +55,14 @@ def warm_up_unfinished(case: CaseLanes) -> Finding | None:
         ),
         remedy="`stepmark warmup` shows how many iterations it takes, and why",
     )
+
+
+def _may_have_fallen(case: CaseLanes) -> bool:
+    """Whether the plain times fell by half of the effect in a typical launch, without which the rest, which
+    looks at every neighbour, need not be asked."""
+    times = [seconds for _, lane in case.lanes if (seconds := primary_seconds(lane)) is not None]
+    own = [_fall(np.log(np.maximum(seconds, SHORTEST))) for seconds in times if seconds.size >= MIN_ROUNDS]
+    return bool(own) and float(median(np.array(own))) >= math.log1p(EFFECT) / 2
 
 
 def _more_than_chance(successes: int, trials: int) -> bool:

@@ -23,8 +23,11 @@ Bind = Callable[[], Program]
 
 FIRST = 3
 """Iterations timed one by one before blocks are formed."""
-LEAD_IN_BELOW = 0.005
-"""Seconds. Refilling a cache of some megabytes takes a fraction of a millisecond: a few per cent of this."""
+LEAD_IN_BELOW = 0.002
+"""Seconds. Refilling a second-level cache of a megabyte or two takes about a tenth of a millisecond: 5 % of
+this. For longer steps the lead-in costs more than it is worth: it doubles the time between two blocks that
+are to cancel what they share. On a step of 6 ms it made the interval 1.1 times as wide (`python -m
+benchmarks.lead_in --runs 3`; 2-core Xeon virtual machine, torch 2.13, 2026-11-15)."""
 
 
 class Lane(Protocol):
