@@ -70,7 +70,7 @@ def greedy(c):
     return sm.Step(lambda x: bytearray(b"x") * (4 << 30), inputs=sm.randn(8))
 @suite.variant
 def late(c):
-    calls = iter(range(120))  # some 50 in the warm-up, two in each of 80 rounds
+    calls = iter(range(70))  # some 30 in the warm-up, one in each of 80 rounds
     def run(x):
         time.sleep(0.002)
         return bytearray(b"x") * (4 << 30) if next(calls, None) is None else x
