@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from benchmarks.verdicts import calibration, raw_file
 from benchmarks.verdicts.calibration import Price
+from benchmarks.verdicts.conditions import WORKLOADS
 from benchmarks.verdicts.peers.visit import neighbours
 from benchmarks.verdicts.replay import Replayed, replay
 from benchmarks.verdicts.results import OURS, Line, Load, Ours, Session, Side, Trouble, Visit
@@ -68,6 +69,15 @@ class Evidence:
             if isinstance(line, Visit)
             for old, new in neighbours(line.sides)
         ]
+
+    def identical(self) -> Iterator[tuple[str, int, Load, list[Comparison]]]:
+        """Identical sides by workload, threads and load, where there are any."""
+        for workload in WORKLOADS:
+            for threads in (1, 2):
+                for load in Load:
+                    found = self.ours(workload=workload, threads=threads, load=load)
+                    if found:
+                        yield workload, threads, load, found
 
     def ours(
         self,

@@ -67,9 +67,10 @@ def lanes_of(workload: str, doses: Mapping[str, int]) -> Suite:
     for name, turns in {BASE: 0, **doses}.items():
 
         def build(_point: Point, turns: int = turns) -> Ops:
-            from benchmarks.verdicts import workloads
+            from benchmarks.verdicts.workloads import WORKLOADS
+            from stepmark.suites.selftest import followed_by_turns
 
-            return Ops({"call": workloads.slowed(workloads.WORKLOADS[workload](), turns)})
+            return Ops({"call": followed_by_turns(WORKLOADS[workload](), turns)})
 
         build.__name__ = name
         suite.variant(baseline=name == BASE)(build)

@@ -1,33 +1,18 @@
 """The four workloads of the study as plain calls, and the work that is injected into them.
 
-An injected slowdown is a loop of a counted number of empty turns after each call. Its turns cost the same
-whatever their number (`itertools.repeat` makes no integers). The base runs the same loop without turns, so
-that the slowdown is the turns alone: their count times the price of one, which calibration.py measures inside
-the workload itself.
+An injected slowdown is a loop of a counted number of empty turns after each call, as in the self-test. The
+base runs the same loop without turns, so that the slowdown is the turns alone: their count times the price of
+one, which calibration.py measures inside the workload itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import repeat
 
 import torch
 from torch import nn
-from torch.nn import functional
 
-Call = Callable[[], object]
-
-
-def norm_softmax() -> Call:
-    """Layer norm and softmax of 64 x 512."""
-    x = torch.randn(64, 512)
-    norm = nn.LayerNorm(512)
-
-    def call() -> object:
-        with torch.no_grad():
-            return functional.softmax(norm(x), dim=-1)
-
-    return call
+from stepmark.suites.selftest import Call, norm_softmax
 
 
 def lora() -> Call:
@@ -71,14 +56,3 @@ WORKLOADS: dict[str, Callable[[], Call]] = {
     "linear": linear,
     "adamw": adamw,
 }
-
-
-def slowed(call: Call, turns: int) -> Call:
-    """The call with that many empty turns after it; 0 for the base."""
-
-    def with_turns() -> None:
-        call()
-        for _ in repeat(None, turns):
-            pass
-
-    return with_turns

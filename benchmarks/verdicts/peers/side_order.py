@@ -42,10 +42,11 @@ def build(side: SideOrder) -> Callable[[], object]:
     """The call to be measured; imports torch."""
     import torch
 
-    from benchmarks.verdicts.workloads import WORKLOADS, slowed
+    from benchmarks.verdicts.workloads import WORKLOADS
+    from stepmark.suites.selftest import followed_by_turns
 
     torch.set_num_threads(side.threads)
-    return slowed(WORKLOADS[side.workload](), side.turns)
+    return followed_by_turns(WORKLOADS[side.workload](), side.turns)
 
 
 def of_values(values: Sequence[float], *, measuring: float, kept: bool) -> Answer:

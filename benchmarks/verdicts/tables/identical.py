@@ -58,13 +58,10 @@ def _interval(comparison: Comparison) -> tuple[float, float]:
 
 
 def section(evidence: Evidence) -> Section:
-    rows = []
-    for workload in WORKLOADS:
-        for threads in (1, 2):
-            for load in Load:
-                found = evidence.ours(workload=workload, threads=threads, load=load)
-                if found:
-                    rows.append((NAMES[workload], str(threads), load.value, *_row(found)))
+    rows = [
+        (NAMES[workload], str(threads), load.value, *_row(found))
+        for workload, threads, load, found in evidence.identical()
+    ]
     heads = (
         *("workload", "threads", "load", "n", "FASTER or SLOWER", "after the whole budget", "EQUIVALENT"),
         *("INCONCLUSIVE", "95 % interval covers 1", "half-width", "launches", "seconds"),

@@ -8,9 +8,7 @@ from statistics import fmean, median
 
 import numpy as np
 
-from benchmarks.verdicts.conditions import WORKLOADS
 from benchmarks.verdicts.evidence import Comparison, Evidence
-from benchmarks.verdicts.results import Load
 from benchmarks.verdicts.section import NAMES, Section, percent, table
 
 
@@ -34,13 +32,10 @@ def _pooled(groups: Sequence[Sequence[float]]) -> float:
 
 
 def section(evidence: Evidence) -> Section:
-    rows = []
-    for workload in WORKLOADS:
-        for threads in (1, 2):
-            for load in Load:
-                found = evidence.ours(workload=workload, threads=threads, load=load)
-                if found:
-                    rows.append((NAMES[workload], str(threads), load.value, *_row(found)))
+    rows = [
+        (NAMES[workload], str(threads), load.value, *_row(found))
+        for workload, threads, load, found in evidence.identical()
+    ]
     heads = (
         *("workload", "threads", "load", "rounds a launch", "ratio, round to round"),
         *("its share in a launch", "ratio, launch to launch", "level, process to process"),

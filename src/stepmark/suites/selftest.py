@@ -1,8 +1,9 @@
 """The self-test's workloads: pairs with a known difference, known work, known waits, a known allocation.
 
-A slowdown is a loop of a counted number of empty turns after each call. `itertools.repeat` makes no integers,
-so a turn costs the same whatever their number (a loop over `range` is cheaper below 257 turns, where CPython
-has its integers ready), and both sides run the same code: the baseline does the loop with no turns.
+A slowdown is a loop of a counted number of empty turns after each call. `itertools.repeat` makes no integers
+(a loop over `range` is cheaper below 257 turns, where CPython has its integers ready), and both sides run the
+same code: the baseline does the loop with no turns. What a turn costs beside a call changes with the
+machine's mood, so its price is measured inside the workload.
 """
 
 from __future__ import annotations
