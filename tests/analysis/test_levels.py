@@ -150,3 +150,11 @@ def test_a_total_with_a_part_that_was_not_called_has_no_spread_of_calls() -> Non
     found = spread_of(partial, paired([np.zeros(3)] * 2, "total"), "total", block=0.0)
     assert found is not None
     assert found.call is None
+
+
+def test_rounds_that_drift_are_fewer_than_they_look() -> None:
+    generator = np.random.default_rng(7)
+    apart = [generator.normal(0.0, 0.01, 60) for _ in range(5)]
+    drifting = [np.linspace(0.0, 0.1, 60) + row for row in apart]
+    assert spread(apart).independence > 0.7
+    assert spread(drifting).independence < 0.2

@@ -8,8 +8,10 @@ from stepmark.analysis.pairing import Paired
 from stepmark.analysis.trials import CaseTrials
 from stepmark.records.sample import Layout
 from stepmark.records.spread import Spread
+from stepmark.stats.arrays import count
 from stepmark.stats.blocks import seconds_per_iteration
 from stepmark.stats.quantile import mad, median
+from stepmark.stats.serial import effective_size
 from stepmark.stats.variance import between_launches, error_of_median
 
 LEAST_CALLS = 8
@@ -31,6 +33,7 @@ def spread_of(trials: CaseTrials, paired: Paired, phase: str, *, block: float) -
         round=float(median(mad(logs, centres))),
         centre=float(np.sqrt(np.mean(errors**2))),
         launch=float(between_launches(centres, errors)),
+        independence=float(median(effective_size(logs) / count(logs))),
     )
 
 

@@ -83,6 +83,9 @@ class CaseJudgement(Record, frozen=True, kw_only=True):
     verdicts: tuple[Verdict, ...]
     """One per phase shared with the baseline, the primary first; empty for the baseline itself."""
     num_launches: int
+    """For the verdict."""
+    num_confirming: int = 0
+    """Launches that measured a flagged cell again; times rest on these too."""
     num_rounds: int = 0
     """Of the launches' rounds, the median."""
     spread: Spread | None = None

@@ -30,6 +30,8 @@ class Spread(Record, frozen=True, kw_only=True):
     """Of a launch's centre, as far as its rounds explain it."""
     launch: float
     """Of launches' centres beyond what their rounds explain: instances, memory, the process."""
+    independence: float = 1.0
+    """Of a launch's rounds, the share that count as independent observations; low where the ratio drifts."""
 
     @property
     def dominant(self) -> Level:

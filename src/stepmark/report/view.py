@@ -51,6 +51,8 @@ class RowView(Record, frozen=True, kw_only=True):
     """The gravest finding about the case."""
     parameters: int | None
     launches: int = 0
+    confirming: int = 0
+    """Launches more, that measured a flagged cell again."""
     rounds: int = 0
     """In a launch, typically."""
     power: Power | None = None
@@ -247,6 +249,7 @@ def _row(case: CaseJudgement, *, doubt: Severity | None) -> RowView:
         doubt=doubt,
         parameters=case.parameters,
         launches=case.num_launches,
+        confirming=case.num_confirming,
         rounds=case.num_rounds,
         power=verdict.power if verdict else None,
         dominant=case.spread.dominant if case.spread else None,

@@ -111,6 +111,9 @@ def cell_facts(cell: CellView) -> tuple[str, ...]:
         f"{show.span(min(launches), max(launches), 'launch')} × "
         f"{show.span(min(rounds), max(rounds), 'round')}"
     ]
+    confirming = max(row.confirming for row in measured)
+    if confirming:
+        facts.append(f"{confirming} more to confirm")
     seen = [f"{row.variant} {show.effect(row.power.detectable)}" for row in measured if row.power]
     if seen:
         facts.append(f"would see {', '.join(seen)}")

@@ -19,18 +19,12 @@ from __future__ import annotations
 import numpy as np
 
 from stepmark.stats.arrays import FloatArray, Interval
-from stepmark.stats.quantile import median
 from stepmark.stats.student import exponentiate, t_interval
 
 
 def log_ratios(case: FloatArray, baseline: FloatArray) -> FloatArray:
     """Per round; NaN where either has no time. Times must be positive."""
     return np.log(case) - np.log(baseline)
-
-
-def ratio_over_launches(logs: FloatArray, *, confidence: float) -> Interval:
-    """From log-ratios of shape (..., launches, rounds), padded with NaN."""
-    return ratio_of_centres(median(logs), confidence=confidence)
 
 
 def ratio_of_centres(centres: FloatArray, *, confidence: float) -> Interval:

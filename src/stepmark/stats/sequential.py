@@ -11,8 +11,8 @@ Assumptions.  The interval of a single look keeps its own level (student.py). Th
 Source.       Lan and DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 70 (1983), for
               spending; Jennison and Turnbull, "Repeated confidence intervals", JRSS B 51 (1989), for
               intervals that hold at every look.
-Costs.        The last interval has a confidence of 96 % instead of 95 %: 5 % wider from 20 launches on. Exact
-              boundaries, which use the correlation of looks, would win back about half of that.
+Costs.        The last interval after 28 launches has a confidence of 95.6 % instead of 95 % and is 3 % wider.
+              Exact boundaries, which use the correlation of looks, would win back a part of that.
 Fails.        A reader who stops the run because of what an interim report shows makes a look of his own; no
               verdict is shown before the end for that reason.
 """
