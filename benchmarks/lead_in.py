@@ -1,11 +1,12 @@
 """What an unclocked iteration before each block costs: identical code, with and without it, in turn.
 
-The figure above LEAD_IN_BELOW in measure/lane.py comes from here: python -m benchmarks.lead_in
+The figure on top of measure/launch.py comes from here: python -m benchmarks.lead_in --workload lora
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -15,12 +16,16 @@ from benchmarks.verdicts.workloads import WORKLOADS
 from stepmark.authoring.point import Point
 from stepmark.authoring.suite import Suite
 from stepmark.authoring.workload import Ops
+from stepmark.measure.lane import HostedLane
+from stepmark.measure.protocol import Event
 from stepmark.stats.student import t_interval
+
+_BLOCK = HostedLane.block
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--workload", choices=[*WORKLOADS], default="linear")
+    parser.add_argument("--workload", choices=[*WORKLOADS], default="lora")
     parser.add_argument("--runs", type=int, default=5, help="each way")
     parser.add_argument("--seconds", type=float, default=10.0)
     told = parser.parse_args()
@@ -43,16 +48,26 @@ def main() -> None:
     print(f"with the lead-in the interval is {wider:.1f} times as wide")
 
 
+def force(*, lead_in: bool) -> None:
+    """In the process of the lanes: from now on every block has a lead-in, or none has."""
+    forced = lead_in
+
+    def block(lane: HostedLane, number: int, *, lead_in: bool = False) -> Sequence[Event]:  # noqa: ARG001
+        return _BLOCK(lane, number, lead_in=forced)
+
+    HostedLane.block = block  # type: ignore[method-assign, assignment]
+
+
 def _twins(workload: str, *, lead_in: bool) -> Suite:
-    """Two lanes of one workload; the limit is set in the worker, where the lanes live."""
+    """Two lanes of one workload; the lead-in is forced in the worker, where the lanes live."""
     suite = Suite(f"lead_in_{workload}", modes=["ops"])
     for name in (BASE, "twin"):
 
         def build(_point: Point) -> Ops:
+            from benchmarks.lead_in import force
             from benchmarks.verdicts.workloads import WORKLOADS
-            from stepmark.measure import lane
 
-            lane.LEAD_IN_BELOW = 1.0 if lead_in else 0.0
+            force(lead_in=lead_in)
             return Ops({"call": WORKLOADS[workload]()})
 
         build.__name__ = name

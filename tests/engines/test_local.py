@@ -257,6 +257,24 @@ def test_every_launch_is_a_fresh_process_with_its_own_recorded_order(
     assert len(orders) == 5
 
 
+@pytest.mark.parametrize("isolation", list(Isolation))
+def test_a_launch_builds_its_lanes_anew_with_other_values_elsewhere_in_memory(
+    engine: LocalEngine, quick: Settings, benches: Path, isolation: Isolation
+) -> None:
+    settings = replace(quick, isolation=isolation, round_seconds=0.4, max_rounds=5000, instance_seconds=0.02)
+    cell = Cell(suite="telling", mode=Mode.FORWARD)
+    trial = launch(engine, settings, benches / "bench_telling.py", cell, "one", "other")
+    assert trial.renewals
+    assert all(sorted(renewal.order) == ["one", "other"] for renewal in trial.renewals)
+    told = [line.split() for line in trial.output.splitlines() if line.startswith("built")]
+    assert len(told) == 2 * (1 + len(trial.renewals))
+    values = {name: [value for _, who, value, _ in told if who == name] for name in ("one", "other")}
+    places = {name: [place for _, who, _, place in told if who == name] for name in ("one", "other")}
+    assert values["one"] == values["other"], "the variants of a cell get the same values"
+    assert len(set(values["one"])) == 1 + len(trial.renewals)
+    assert any(len(set(each)) > 1 for each in places.values()), "large tensors may find the hole they left"
+
+
 def test_separate_lanes_live_in_processes_of_their_own(
     engine: LocalEngine, quick: Settings, benches: Path
 ) -> None:

@@ -25,9 +25,11 @@ QUICK = Settings(
     warmup_seconds=0.02,
     warmup_cap=0.2,
     round_seconds=0.1,
+    instance_seconds=10.0,
     min_rounds=2,
     max_rounds=10,
 )
+"""Lanes are never built anew unless a test asks for it."""
 
 
 def then(*durations: int) -> Callable[[], int]:
@@ -56,8 +58,10 @@ class ScriptedLane:
     variant: str
     instrument: FakeInstrument = field(default_factory=FakeInstrument)
     block_time: int = 10 * MS
+    iterations: tuple[int, int] = (1, 1)
+    renewal_time: int = MS
     fails_at: tuple[Stage, int | None] | None = None
-    """The stage, and the round where it is one."""
+    """The stage, and the round where it is one; BUILD in a round is a renewal."""
 
     def build(self) -> Sequence[Event]:
         self._enter(Stage.BUILD, None)
@@ -66,9 +70,14 @@ class ScriptedLane:
     def warm_up(self) -> Sequence[Event]:
         self._enter(Stage.WARMUP, None)
         warmup = Warmup(iterations=1, nanoseconds=pack([self.block_time]), settled=True)
-        return [Warmed(variant=self.variant, warmup=warmup, iterations=(1, 1))]
+        return [Warmed(variant=self.variant, warmup=warmup, iterations=self.iterations)]
 
-    def block(self, number: int, *, again: bool = False) -> Sequence[Event]:
+    def renew(self, number: int) -> Sequence[Event]:
+        self._enter(Stage.BUILD, number)
+        self.instrument.advance(self.renewal_time)
+        return []
+
+    def block(self, number: int, *, lead_in: bool = False) -> Sequence[Event]:
         self._enter(Stage.ROUNDS, number)
         self.instrument.advance(self.block_time)
         return [BlockDone(variant=self.variant, round=number, nanoseconds=(self.block_time, number))]

@@ -19,6 +19,7 @@ from stepmark.measure.protocol import (
     Finished,
     FlagsChanged,
     LaneFailed,
+    RenewalBegan,
     RoundBegan,
     SoloDone,
     Warmed,
@@ -97,6 +98,18 @@ def test_the_orders_are_those_in_which_things_happened() -> None:
     for stage, order in stages.items():
         happened = [event.variant for event in events if isinstance(event, Entered) and event.stage is stage]
         assert list(order) == happened
+
+
+def test_renewals_are_kept_apart_from_the_first_build() -> None:
+    events = conducted(4, "abc", replace(QUICK, instance_seconds=0.025, max_rounds=20))
+    trial = assembled(events)
+    begun = [event for event in events if isinstance(event, RenewalBegan)]
+    assert [(renewal.round, renewal.order) for renewal in trial.renewals] == [
+        (event.number, event.order) for event in begun
+    ]
+    assert len(begun) >= 2
+    assert sorted(trial.build_order) == ["a", "b", "c"]
+    assert len(trial.round_orders) >= 10
 
 
 def test_iterations_come_from_the_warm_up_that_fixed_them() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
+from functools import partial
+from itertools import count
 from typing import TypeVar
 
 import pytest
@@ -78,7 +81,7 @@ def test_a_lane_that_is_steady_at_once_warms_up_for_the_least_time(once: int) ->
     fake = FakeInstrument()
     warmed = warmed_up(hosted(fake, lambda: fake.step({"forward": once})))
     iterations = warmed.iterations[0]
-    assert iterations - -(-2 * MS // once) in {0, 1}, "the fewest that fill half of 4 ms, but for a rounding"
+    assert iterations == max(1, round(2 * MS / once)), "what comes nearest to half of 4 ms"
     assert warmed.iterations == (iterations, iterations)
     assert warmed.warmup.settled
     assert set(unpack(warmed.warmup.nanoseconds)) == {iterations * once}
@@ -147,7 +150,20 @@ def test_the_very_first_iteration_does_not_count_for_the_block_size() -> None:
     fake = FakeInstrument()
     script = then(900 * MS, MS // 4, MS // 2, MS // 4)
     warmed = warmed_up(hosted(fake, lambda: fake.step({"forward": script}), replace(QUICK, warmup_cap=60.0)))
-    assert warmed.warmup.iterations == 6, "2 ms at the 0.375 ms of the second and the third"
+    assert warmed.warmup.iterations == 8, "2 ms at the 0.25 ms of the faster of the second and the third"
+
+
+def test_lanes_that_do_the_same_get_blocks_of_one_size_on_a_moody_machine() -> None:
+    def moody(mood: int) -> Callable[[], int]:
+        turns = count()
+        return lambda: MS if next(turns) % 5 == 0 else mood
+
+    sizes = set()
+    for mood in (MS, 3 * MS // 2, 2 * MS):
+        fake = FakeInstrument()
+        script = moody(mood)
+        sizes.add(warmed_up(hosted(fake, partial(fake.step, {"forward": script}))).iterations)
+    assert sizes == {(2, 2)}
 
 
 def test_operations_have_counts_of_their_own() -> None:
@@ -183,12 +199,12 @@ def counting(fake: FakeInstrument, once: int, log: list[str]) -> Program:
     return Program(layout=program.layout, calls=program.calls, prepare=prepare)
 
 
+@pytest.mark.parametrize("lead_in", [False, True])
 @pytest.mark.parametrize(
-    ("once", "iterations", "runs"),
-    [(MS // 2, 4, 1 + 8), (MS, 2, 1 + 4), (3 * MS // 2, 2, 1 + 4), (2 * MS, 1, 1), (9 * MS, 1, 1)],
+    ("once", "iterations", "runs"), [(MS // 2, 4, 8), (MS, 2, 4), (2 * MS, 1, 1), (9 * MS, 1, 1)]
 )
-def test_an_iteration_outside_the_clock_leads_into_a_block_of_a_short_step(
-    once: int, iterations: int, runs: int
+def test_a_lead_in_is_an_iteration_outside_the_clock(
+    once: int, iterations: int, runs: int, *, lead_in: bool
 ) -> None:
     fake = FakeInstrument()
     log: list[str] = []
@@ -196,22 +212,70 @@ def test_an_iteration_outside_the_clock_leads_into_a_block_of_a_short_step(
     warmed_up(lane)
     log.clear()
     begin = fake.time
-    done = only(BlockDone, lane.block(3))
+    done = only(BlockDone, lane.block(3, lead_in=lead_in))
+    runs += lead_in
     assert log == ["prepare", "forward"] * runs + ["prepare"], "nothing is left behind for the neighbours"
     assert done == BlockDone(variant="mine", round=3, nanoseconds=(iterations * once,) * 2)
     assert fake.time - begin == runs * once
 
 
-def test_a_lane_that_runs_again_needs_no_lead_in() -> None:
+# ── renewal ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Heavy:
+    """Something that takes memory, and refers to itself, so that only the collector frees it."""
+
+    def __init__(self) -> None:
+        self.own = self
+
+
+def test_a_lane_is_gone_before_it_is_built_anew() -> None:
+    fake = FakeInstrument()
+    living: weakref.WeakSet[Heavy] = weakref.WeakSet()
+    alive_at_build: list[int] = []
+
+    def bind() -> Program:
+        alive_at_build.append(len(living))
+        heavy = Heavy()
+        living.add(heavy)
+        return fake.step({"forward": lambda heavy=heavy: MS})  # type: ignore[misc]
+
+    lane = hosted(fake, bind)
+    warmed = warmed_up(lane)
+    lane.block(0)
+    assert lane.renew(1) == ()
+    done = only(BlockDone, lane.block(1))
+    assert alive_at_build == [0, 0]
+    assert done.nanoseconds == tuple(n * MS for n in warmed.iterations), "blocks keep their size"
+
+
+@pytest.mark.parametrize(("once", "runs"), [(5 * MS // 4, 3), (MS // 4 + 1, 12), (50 * MS, 2)])
+def test_a_new_instance_settles_before_it_is_timed(once: int, runs: int) -> None:
     fake = FakeInstrument()
     log: list[str] = []
-    lane = hosted(fake, lambda: counting(fake, MS, log))
+    lane = hosted(fake, lambda: counting(fake, once, log))
     warmed_up(lane)
     log.clear()
-    lane.block(0, again=True)
-    assert log.count("forward") == 4
-    lane.block(1)
-    assert log.count("forward") == 4 + 1 + 4
+    lane.renew(4)
+    assert log == ["prepare", "forward"] * runs + ["prepare"]
+
+
+def test_a_lane_that_cannot_be_built_anew_stops_there() -> None:
+    fake = FakeInstrument()
+    times = count()
+
+    def bind() -> Program:
+        if next(times) == 1:
+            raise MemoryError
+        return fake.step({"forward": MS})
+
+    lane = hosted(fake, bind)
+    warmed_up(lane)
+    failure = stopped(lambda: lane.renew(7)).failure
+    assert (failure.stage, failure.outcome) == (Stage.BUILD, Outcome.OUT_OF_MEMORY)
+
+
+# ── errors ──────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("error", [ValueError("the fiftieth step"), MemoryError(), SystemExit(0)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -21,6 +22,7 @@ from stepmark.measure.protocol import (
     Event,
     FlagsChanged,
     LaneFailed,
+    RenewalBegan,
     RoundBegan,
     Warmed,
 )
@@ -155,7 +157,7 @@ def test_a_launch_whose_lanes_have_all_stopped_is_over() -> None:
 
 def test_a_mistake_of_our_own_is_not_a_failure_of_the_lane() -> None:
     class Broken(ScriptedLane):
-        def block(self, number: int, *, again: bool = False) -> Sequence[Event]:
+        def block(self, number: int, *, lead_in: bool = False) -> Sequence[Event]:
             raise AssertionError("a bug")
 
     with pytest.raises(AssertionError, match="a bug"):
@@ -163,21 +165,94 @@ def test_a_mistake_of_our_own_is_not_a_failure_of_the_lane() -> None:
 
 
 @steady
-@given(seeds, lanes)
-def test_a_lane_is_told_when_no_neighbour_ran_since_its_last_block(seed: int, variants: list[str]) -> None:
+@given(seeds, lanes, st.data())
+def test_all_lanes_have_a_lead_in_or_none_but_after_their_own_block(
+    seed: int, variants: list[str], data: st.DataObject
+) -> None:
+    """A lead-in where any lane repeats its step in a block."""
     told: list[tuple[str, bool]] = []
 
     class Listening(ScriptedLane):
-        def block(self, number: int, *, again: bool = False) -> Sequence[Event]:
-            told.append((self.variant, again))
-            return super().block(number, again=again)
+        def block(self, number: int, *, lead_in: bool = False) -> Sequence[Event]:
+            told.append((self.variant, lead_in))
+            return super().block(number, lead_in=lead_in)
 
-    group = [Listening(variant) for variant in variants]
+    sizes = data.draw(st.lists(st.integers(1, 3), min_size=len(variants), max_size=len(variants)))
+    group = [Listening(name, iterations=(n, n)) for name, n in zip(variants, sizes, strict=True)]
     conduct(group, random=Random(seed), settings=QUICK, emit=lambda _: None, now=lambda: 0.0)
     before = [None, *(variant for variant, _ in told)]
-    assert [again for _, again in told] == [
-        variant == last for (variant, _), last in zip(told, before, strict=False)
+    assert [lead_in for _, lead_in in told] == [
+        max(sizes) > 1 and variant != last for (variant, _), last in zip(told, before, strict=False)
     ]
+
+
+def renewals(events: Sequence[Event]) -> list[RenewalBegan]:
+    return [event for event in events if isinstance(event, RenewalBegan)]
+
+
+@steady
+@given(seeds, lanes, st.sampled_from([0.01, 0.03, 0.05, 0.1, 0.2]))
+def test_lanes_are_built_anew_when_an_instance_had_its_time(
+    seed: int, variants: list[str], instance: float
+) -> None:
+    """Each block takes 10 ms of the 200 ms that each lane has, a renewal 1 ms a lane."""
+    settings = replace(QUICK, round_seconds=0.2, instance_seconds=instance, max_rounds=100)
+    events = conducted(seed, variants, settings)
+    rounds = len(orders(events))
+    assert 20 <= rounds <= 21, "the time of the renewals is not taken from the rounds"
+    assert all(sorted(event.order) == sorted(variants) for event in renewals(events))
+    borders = [0, *(event.number for event in renewals(events)), rounds]
+    lengths = [end - begin for begin, end in pairwise(borders)]
+    assert min(lengths) * 0.01 >= instance - 0.01
+    assert len(lengths) >= min(int(0.2 / instance), 12) - 1
+    built = [event.variant for event in events if isinstance(event, Entered) and event.round == borders[1]]
+    if len(borders) > 2:
+        assert tuple(built[: len(variants)]) == renewals(events)[0].order
+
+
+def test_what_is_dear_to_build_is_not_built_anew() -> None:
+    settings = replace(QUICK, round_seconds=0.2, instance_seconds=0.02, max_rounds=100)
+
+    def launched(renewal: int) -> list[Event]:
+        events: list[Event] = []
+        fake = FakeInstrument()
+        lanes = [ScriptedLane(name, fake, renewal_time=renewal) for name in "ab"]
+        conduct(lanes, random=Random(1), settings=settings, emit=events.append, now=fake.now)
+        return events
+
+    cheap, dear = len(renewals(launched(MS))), len(renewals(launched(30 * MS)))
+    assert cheap > 5
+    assert dear == 1, "the first tells what it costs"
+
+
+def test_a_dear_first_build_or_warm_up_is_taken_for_the_price() -> None:
+    class Dear(ScriptedLane):
+        def build(self) -> Sequence[Event]:
+            self.instrument.advance(100 * MS)
+            return super().build()
+
+    fake = FakeInstrument()
+    events: list[Event] = []
+    settings = replace(QUICK, round_seconds=0.2, instance_seconds=0.02, max_rounds=100)
+    conduct(
+        [Dear(name, fake) for name in "ab"],
+        random=Random(1),
+        settings=settings,
+        emit=events.append,
+        now=fake.now,
+    )
+    assert renewals(events) == []
+
+
+def test_a_lane_that_fails_when_it_is_built_anew_leaves() -> None:
+    settings = replace(QUICK, round_seconds=0.2, instance_seconds=0.05, max_rounds=100)
+    first = renewals(conducted(1, "ab", settings))[0].number
+    events = conducted(1, "ab", settings, fails={"a": (Stage.BUILD, first)})
+    done = Counter(variant for _, variant in blocks(events))
+    assert done["a"] == first
+    assert done["b"] > first
+    (failed,) = [event for event in events if isinstance(event, LaneFailed)]
+    assert (failed.variant, failed.failure.round) == ("a", first)
 
 
 settings_of_rounds = st.builds(

@@ -231,7 +231,7 @@ def test_only_the_crowded_cell_is_set_apart() -> None:
 def test_the_pilot_sets_the_length_of_later_launches() -> None:
     assigned, _ = carry_out(run_of(cells=1, launches=3), referee=ScriptedReferee(seconds=0.33))
     seconds = [launch.settings.round_seconds for launch in launches(assigned)]
-    assert seconds == [0.15, 0.33, 0.33, 0.33, 0.33]
+    assert seconds == [0.15, 0.33, 0.33, 0.15, 0.15], "and not of those without company"
 
 
 @quick

@@ -6,7 +6,6 @@ import contextlib
 import ctypes
 import faulthandler
 import fcntl
-import gc
 import os
 import signal
 import socket
@@ -47,7 +46,6 @@ def be_a_worker(request: int, journal: int, output: int, turns: int | None, *, p
         asked = _read_request(request)
         from stepmark.engines.worker import work
 
-        gc.unfreeze()
         work(asked, writer, connection)
         status = 0
     except BaseException:

@@ -28,9 +28,12 @@ class RemoteLane:
     def warm_up(self) -> Sequence[Event]:
         return self._turn(Command.WARM_UP)
 
-    def block(self, number: int, *, again: bool = False) -> Sequence[Event]:  # noqa: ARG002
+    def renew(self, number: int) -> Sequence[Event]:  # noqa: ARG002
+        return self._turn(Command.RENEW)
+
+    def block(self, number: int, *, lead_in: bool = False) -> Sequence[Event]:  # noqa: ARG002
         """The process counts its own rounds."""
-        return self._turn(Command.BLOCK_AGAIN if again else Command.BLOCK)
+        return self._turn(Command.BLOCK_AFTER_LEAD_IN if lead_in else Command.BLOCK)
 
     def leave(self) -> None:
         """Send the process home and wait for it."""

@@ -8,7 +8,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -16,6 +16,7 @@ import torch
 from stepmark.authoring.load import check, load
 from stepmark.authoring.suite import Suite
 from stepmark.errors import StepmarkError
+from stepmark.instruments.displacement import displace
 from stepmark.instruments.torch_binding import bind
 from stepmark.instruments.torch_clock import instrument_for
 from stepmark.instruments.torch_facts import resolve_device, torch_facts
@@ -23,7 +24,7 @@ from stepmark.instruments.torch_gauges import TorchGauges
 from stepmark.measure.failures import LaneStopped, from_exception, user_traceback
 from stepmark.measure.first_iterations import watch_start
 from stepmark.measure.journal import JournalWriter
-from stepmark.measure.lane import Bind, HostedLane
+from stepmark.measure.lane import HostedLane
 from stepmark.measure.launch import conduct
 from stepmark.measure.program import Program
 from stepmark.measure.protocol import (
@@ -81,10 +82,11 @@ def _worth_preloading(known: set[str], request: Request) -> tuple[str, ...]:
     """Modules imported on the way, but for bench files: those are the workers' own."""
     sources = request.sources if isinstance(request, Describe) else (request.source,)
     benches = {Path(source.path).stem for source in sources if isinstance(source, FileSource)}
+    uninteresting = known | benches
     return tuple(
         name
         for name, module in list(sys.modules.items())
-        if name not in known | benches and getattr(module, "__spec__", None)
+        if name not in uninteresting and getattr(module, "__spec__", None)
     )
 
 
@@ -122,26 +124,31 @@ def _name(source: Source) -> str:
             return "the suite"
 
 
-def _lane_seed(seed_text: str) -> int:
-    """Parameters and inputs are the same for all variants of a cell and differ from launch to launch, so
-    that no result hangs on one draw."""
-    return random.Random(seed_text).getrandbits(31)
+def _suite(source: Source, case: Case) -> Callable[[], Suite]:
+    """The case's suite; the bench file is imported when it is first asked for, and once."""
+    return cache(lambda: next(suite for suite in load(source) if suite.name == case.cell.suite))
 
 
-def _binder(source: Source, case: Case, seed_text: str) -> Bind:
-    """How to build one case in this process; the bench file is imported when the lane is built."""
+class _Instances:
+    """Builds one case, every time anew: the values and the place in memory differ from instance to instance,
+    so that no result hangs on one draw. Values are the same for all variants of a cell, places are not."""
 
-    def build() -> Program:
-        suite = next(suite for suite in load(source) if suite.name == case.cell.suite)
-        return bind(suite.variants[case.variant], case, seed=_lane_seed(seed_text))
+    def __init__(self, suite: Callable[[], Suite], case: Case, seed: str) -> None:
+        self._suite, self._case, self._seed = suite, case, seed
+        self._built = 0
+        self._displacement: list[torch.Tensor] = []
 
-    return build
+    def __call__(self) -> Program:
+        variant, instance = self._case.variant, f"{self._seed}/{self._built}"
+        self._built += 1
+        self._displacement = displace(random.Random(f"{instance}/{variant}"))
+        return bind(self._suite().variants[variant], self._case, seed=random.Random(instance).getrandbits(31))
 
 
 def _solo(request: Solo, emit: Emit) -> None:
     pass_alone(
         request.case.variant,
-        _binder(request.source, request.case, request.seed),
+        _Instances(_suite(request.source, request.case), request.case, request.seed),
         instrument=instrument_for(request.case.cell.device),
         settings=request.settings,
         emit=emit,
@@ -152,7 +159,7 @@ def _first_iterations(request: FirstIterations, emit: Emit) -> None:
     device = request.case.cell.device
     watch_start(
         request.case.variant,
-        _binder(request.source, request.case, request.seed),
+        _Instances(_suite(request.source, request.case), request.case, request.seed),
         instrument=instrument_for(device),
         gauges=TorchGauges(device),
         iterations=request.iterations,
@@ -163,15 +170,16 @@ def _first_iterations(request: FirstIterations, emit: Emit) -> None:
 def _launch(request: Launch, emit: Emit) -> None:
     emit(Entered(stage=Stage.IMPORT))
     cell = request.cases[0].cell
+    suite = _suite(request.source, request.cases[0])
     try:
-        suite = next(suite for suite in load(request.source) if suite.name == cell.suite)
+        suite()
     except BaseException as error:
         emit(LaneFailed(variant=None, failure=from_exception(error, Stage.IMPORT)))
         return
     lanes = [
         HostedLane(
             case.variant,
-            partial(bind, suite.variants[case.variant], case, seed=_lane_seed(request.seed)),
+            _Instances(suite, case, request.seed),
             instrument_for(cell.device),
             request.settings,
         )
@@ -191,7 +199,7 @@ def _lane_alone(request: LaneAlone, emit: Emit, turns: socket.socket) -> None:
     case = request.case
     lane = HostedLane(
         case.variant,
-        _binder(request.source, case, request.seed),
+        _Instances(_suite(request.source, case), case, request.seed),
         instrument_for(case.cell.device),
         request.settings,
     )
@@ -206,9 +214,12 @@ def _lane_alone(request: LaneAlone, emit: Emit, turns: socket.socket) -> None:
                 case Command.WARM_UP:
                     emit(Entered(stage=Stage.WARMUP, variant=lane.variant))
                     events = lane.warm_up()
-                case Command.BLOCK | Command.BLOCK_AGAIN as command:
+                case Command.RENEW:
+                    emit(Entered(stage=Stage.BUILD, variant=lane.variant, round=number))
+                    events = lane.renew(number)
+                case Command.BLOCK | Command.BLOCK_AFTER_LEAD_IN as command:
                     emit(Entered(stage=Stage.ROUNDS, variant=lane.variant, round=number))
-                    events = lane.block(number, again=command is Command.BLOCK_AGAIN)
+                    events = lane.block(number, lead_in=command is Command.BLOCK_AFTER_LEAD_IN)
                     number += 1
                 case other:
                     raise AssertionError(f"{other!r} is no order")

@@ -20,6 +20,7 @@ from stepmark.measure.protocol import (
     IterationDone,
     LaneFailed,
     Ready,
+    RenewalBegan,
     RoundBegan,
     SoloDone,
     Warmed,
@@ -28,7 +29,7 @@ from stepmark.records.environment import LoadFacts
 from stepmark.records.outcome import Failure, Stage
 from stepmark.records.sample import Sample, pack
 from stepmark.records.settings import Isolation
-from stepmark.records.trial import FlagChange, LaneTrial, LaunchTrial, ProcessFacts, SoloTrial
+from stepmark.records.trial import FlagChange, LaneTrial, LaunchTrial, ProcessFacts, Renewal, SoloTrial
 from stepmark.records.warmup import WarmupTrial
 
 
@@ -185,6 +186,11 @@ def launch_trial(
         build_order=_order(events, Stage.BUILD),
         warmup_order=_order(events, Stage.WARMUP),
         round_orders=tuple(event.order for event in events if isinstance(event, RoundBegan)),
+        renewals=tuple(
+            Renewal(round=event.number, order=event.order)
+            for event in events
+            if isinstance(event, RenewalBegan)
+        ),
         lanes=tuple(
             notes[variant].trial(variant, _process(home), assignment.number)
             for variant, home in zip_longest(variants, homes, fillvalue=None)
@@ -200,5 +206,8 @@ def _order(events: Iterable[Event], stage: Stage) -> tuple[str, ...]:
     return tuple(
         event.variant
         for event in events
-        if isinstance(event, Entered) and event.stage is stage and event.variant is not None
+        if isinstance(event, Entered)
+        and event.stage is stage
+        and event.variant is not None
+        and event.round is None
     )

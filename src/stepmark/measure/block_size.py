@@ -11,7 +11,6 @@ step of 0.6 ms, interleaved for 3 s: standard error of the median log-ratio 0.19
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 MOST_ITERATIONS = 100_000
@@ -32,4 +31,4 @@ def block_size(seconds: Sequence[float], *, whole: int | None, block_seconds: fl
 def _fill(seconds: float, target: float) -> int:
     if seconds <= 0.0:
         return MOST_ITERATIONS
-    return max(1, math.ceil(min(MOST_ITERATIONS, target / seconds)))
+    return max(1, round(min(MOST_ITERATIONS, target / seconds)))

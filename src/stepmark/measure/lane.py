@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable, Mapping, Sequence
-from statistics import median
 from typing import Protocol
 
 from stepmark.measure.block_size import block_size
@@ -13,7 +13,7 @@ from stepmark.measure.instrument import Instrument
 from stepmark.measure.program import Program
 from stepmark.measure.protocol import BlockDone, Built, Event, FlagsChanged, Warmed
 from stepmark.measure.sampler import clock_cost, run_block
-from stepmark.measure.steady import LEAST, WINDOW, is_steady
+from stepmark.measure.steady import LEAST, is_steady
 from stepmark.records.outcome import Stage
 from stepmark.records.sample import pack
 from stepmark.records.settings import Settings
@@ -23,11 +23,9 @@ Bind = Callable[[], Program]
 
 FIRST = 3
 """Iterations timed one by one before blocks are formed."""
-LEAD_IN_BELOW = 0.002
-"""Seconds. Refilling a second-level cache of a megabyte or two takes about a tenth of a millisecond: 5 % of
-this. For longer steps the lead-in costs more than it is worth: it doubles the time between two blocks that
-are to cancel what they share. On a step of 6 ms it made the interval 1.1 times as wide (`python -m
-benchmarks.lead_in --runs 3`; 2-core Xeon virtual machine, torch 2.13, 2026-11-15)."""
+SETTLING = 0.003
+"""Seconds a lane that was built anew runs, at least twice, before it is timed again: the process is warm,
+only its memory is new."""
 
 
 class Lane(Protocol):
@@ -41,7 +39,9 @@ class Lane(Protocol):
 
     def warm_up(self) -> Sequence[Event]: ...
 
-    def block(self, number: int, *, again: bool = False) -> Sequence[Event]: ...
+    def renew(self, number: int) -> Sequence[Event]: ...
+
+    def block(self, number: int, *, lead_in: bool = False) -> Sequence[Event]: ...
 
 
 class HostedLane:
@@ -63,8 +63,6 @@ class HostedLane:
         self._now = now
         self._program: Program
         self._iterations: tuple[int, ...]
-        self._once: float
-        """Seconds of one iteration, as seen in the warm-up."""
 
     @property
     def variant(self) -> str:
@@ -78,13 +76,16 @@ class HostedLane:
         """Run until the blocks show no warming trend, and fix the block size from what was seen."""
         return self._guarded(Stage.WARMUP, None, self._warm_up)
 
-    def block(self, number: int, *, again: bool = False) -> Sequence[Event]:
-        """One block, after one unclocked iteration of a short step: the neighbours' blocks have pushed this
-        lane's data out of the caches. A long step is too long to notice, and a lane that runs `again`, with
-        no neighbour in between, finds its data where it left it."""
-        return self._guarded(Stage.ROUNDS, number, lambda: self._block(number, lead_in=not again))
+    def renew(self, number: int) -> Sequence[Event]:
+        """Build the lane anew before the round of that number: other memory, other values, the same blocks.
+        The old one is gone before the new one is made, so that a lane never takes its memory twice."""
+        return self._guarded(Stage.BUILD, number, self._renew)
 
-    def _guarded(self, stage: Stage, number: int | None, act: Callable[[], Event]) -> Sequence[Event]:
+    def block(self, number: int, *, lead_in: bool = False) -> Sequence[Event]:
+        """One block, with `lead_in` after an unclocked iteration."""
+        return self._guarded(Stage.ROUNDS, number, lambda: self._block(number, lead_in=lead_in))
+
+    def _guarded(self, stage: Stage, number: int | None, act: Callable[[], Event | None]) -> Sequence[Event]:
         """Whatever the user's code does here ends with the lane: exceptions stop it, global flags it changed
         are reported and put back before a neighbour's turn."""
         before = self._instrument.flags()
@@ -93,7 +94,8 @@ class HostedLane:
         except BaseException as error:
             self._instrument.restore(before)
             raise LaneStopped(from_exception(error, stage)) from error
-        return (event, *self._flag_changes(before, number))
+        changes = self._flag_changes(before, number)
+        return changes if event is None else (event, *changes)
 
     def _build(self) -> Built:
         self._program = self._bind()
@@ -105,8 +107,19 @@ class HostedLane:
         self._leave_nothing_behind()
         return Warmed(variant=self._variant, warmup=warmup, iterations=self._iterations)
 
+    def _renew(self) -> None:
+        del self._program
+        gc.collect()
+        self._program = self._bind()
+        begin = self._now()
+        runs = 0
+        while runs < 2 or self._now() - begin < SETTLING:
+            self._program.iterate()
+            runs += 1
+        self._leave_nothing_behind()
+
     def _block(self, number: int, *, lead_in: bool) -> BlockDone:
-        if lead_in and self._once < LEAD_IN_BELOW:
+        if lead_in:
             self._program.iterate()
         totals = run_block(self._program, self._iterations, self._instrument)
         self._leave_nothing_behind()
@@ -136,7 +149,7 @@ class HostedLane:
             settled=settled,
             first=pack(self._levels(first)),
         )
-        self._fix_block_size(blocks[-WINDOW:], self._iterations)
+        self._fix_block_size(blocks, self._iterations)
         return warmup
 
     def _levels(self, blocks: Sequence[tuple[int, ...]]) -> list[int]:
@@ -147,10 +160,12 @@ class HostedLane:
         return [block[whole] for block in blocks]
 
     def _fix_block_size(self, blocks: Sequence[tuple[int, ...]], iterations: tuple[int, ...]) -> None:
+        """From the fastest block: lanes that do the same get blocks of the same size, whatever the machine
+        did meanwhile. Of unequal blocks the longer averages over more of the machine's moods, and says
+        something else."""
         layout = self._program.layout
-        seconds = [median(block[i] for block in blocks) * 1e-9 / n for i, n in enumerate(iterations)]
+        seconds = [min(block[i] for block in blocks) * 1e-9 / n for i, n in enumerate(iterations)]
         whole = layout.phases.index(layout.whole) if layout.whole else None
-        self._once = sum(seconds) if whole is None else seconds[whole]
         self._iterations = block_size(seconds, whole=whole, block_seconds=self._settings.block_seconds)
 
     def _flag_changes(self, before: Mapping[str, str], number: int | None) -> tuple[FlagsChanged, ...]:

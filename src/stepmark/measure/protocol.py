@@ -92,8 +92,10 @@ class Command(IntEnum):
     LEAVE = 4
     DONE = 5
     FAILED = 6
-    BLOCK_AGAIN = 7
-    """A block with no neighbour's block in between."""
+    BLOCK_AFTER_LEAD_IN = 7
+    """An unclocked iteration, then a block."""
+    RENEW = 8
+    """Build the lane anew."""
 
 
 # ── events ──────────────────────────────────────────────────────────────────────────────────────────
@@ -147,6 +149,13 @@ class Warmed(Record, frozen=True, kw_only=True, tag="warmed"):
 
 
 class RoundBegan(Record, frozen=True, kw_only=True, tag="round"):
+    number: int
+    order: tuple[str, ...]
+
+
+class RenewalBegan(Record, frozen=True, kw_only=True, tag="renewal"):
+    """All lanes are built anew before the round of that number."""
+
     number: int
     order: tuple[str, ...]
 
@@ -207,6 +216,7 @@ Event = (
     | Built
     | Warmed
     | RoundBegan
+    | RenewalBegan
     | BlockDone
     | FlagsChanged
     | LaneFailed

@@ -112,7 +112,9 @@ class Schedule:
     def _launch(
         self, state: _CellState, *, role: Role = Role.MEASURE, cases: tuple[Case, ...] = ()
     ) -> LaunchAssignment:
-        seconds = self._referee.round_seconds(state.cell.id) or self._settings.round_seconds
+        seconds = self._settings.round_seconds
+        if role is not Role.ALONE:  # a level need not be known as well as a ratio
+            seconds = self._referee.round_seconds(state.cell.id) or seconds
         return LaunchAssignment(
             cell=state.cell,
             number=state.number,

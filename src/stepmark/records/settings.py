@@ -42,6 +42,8 @@ class Settings(Record, frozen=True, kw_only=True):
     """Seconds a worker may go without any progress before it counts as hung."""
     round_seconds: float = 0.15
     """Sampling time each lane is given in one launch, until the pilot knows better."""
+    instance_seconds: float = 0.05
+    """Sampling time of each lane, at least, before all lanes of a launch are built anew."""
     min_rounds: int = 5
     max_rounds: int = 2000
     block_seconds: float = 0.0005

@@ -97,6 +97,15 @@ class Role(StrEnum):
     """One case without company: its level is held against its level beside the others."""
 
 
+class Renewal(Record, frozen=True, kw_only=True):
+    """The lanes were built anew inside a launch."""
+
+    round: int
+    """The first round of the new instances."""
+    order: tuple[str, ...]
+    """In which they were built."""
+
+
 class LaunchTrial(Record, frozen=True, kw_only=True, tag="launch"):
     """All variants of a cell measured side by side, once."""
 
@@ -112,6 +121,7 @@ class LaunchTrial(Record, frozen=True, kw_only=True, tag="launch"):
     warmup_order: tuple[str, ...] = ()
     round_orders: tuple[tuple[str, ...], ...] = ()
     """Variants in the order in which each round ran them."""
+    renewals: tuple[Renewal, ...] = ()
     lanes: tuple[LaneTrial, ...] = ()
     load: LoadFacts | None = None
     """At the launch's start."""
