@@ -1,0 +1,1 @@
+"""The zoo's layers beside the same layers of other libraries, in one run."""

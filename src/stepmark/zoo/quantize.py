@@ -1,0 +1,89 @@
+"""Quantisers: floating-point matrices as int8 codes with absolute maxima as scales.
+
+Shapes
+------
+x (..., k) · w (o, k) · codes int8 · scale per row (...), per column (k) or one ()
+
+Formula
+-------
+a = max |x| over the row, the column or the whole
+code = rint(x * (127 / a)), halves to even;  x is about a code / 127
+
+Scales are not divided by 127, as in bitsandbytes' kernels of March 2023, whose definition this is; but they
+and the arithmetic are float32 for 16 bits too (float64 for float64): gradients may be so small that a float16
+scale is 9 % off (3e-7) or nought, or too large for it (above 65504). Where a is nought, or so small that
+127 / a would overflow, codes are nought: an all-zero row (padding) stays zero where the original divides by
+zero. A row with an infinity or NaN has it in its scale too, so that what is computed from it is not finite
+either.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+CODES = 127
+"""The largest code; -128 is not used, so that codes are symmetric."""
+
+LEAST = 2.0**-120
+"""Maxima up to here have codes of nought: 127 / 2^-120 is still a float32."""
+
+
+def quantize_rowwise(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Codes (..., k) and a scale for every row (...)."""
+    _check(x, num_dimensions=None)
+    scale = _absolute_maximum(x, dim=-1)
+    return _codes(x, scale.unsqueeze(-1)), scale
+
+
+def quantize_columnwise(w: Tensor) -> tuple[Tensor, Tensor]:
+    """Codes (o, k) and a scale for every column (k)."""
+    _check(w, num_dimensions=2)
+    scale = _absolute_maximum(w, dim=0)
+    return _codes(w, scale), scale
+
+
+def quantize_columnwise_transpose(w: Tensor) -> tuple[Tensor, Tensor]:
+    """Codes transposed and contiguous (k, o), and a scale for every column of w (k)."""
+    codes, scale = quantize_columnwise(w)
+    return codes.t().contiguous(), scale
+
+
+def quantize_global(w: Tensor) -> tuple[Tensor, Tensor]:
+    """Codes in the shape of w and one scale ()."""
+    _check(w, num_dimensions=None)
+    scale = _absolute_maximum(w, dim=None)
+    return _codes(w, scale.view(1)), scale  # a scale without dimensions would leave 16-bit arithmetic
+
+
+def quantize_global_transpose(w: Tensor) -> tuple[Tensor, Tensor]:
+    """Codes transposed and contiguous (k, o), and one scale ()."""
+    _check(w, num_dimensions=2)
+    codes, scale = quantize_global(w)
+    return codes.t().contiguous(), scale
+
+
+def dequantize_rowwise(codes: Tensor, scale: Tensor, dtype: torch.dtype) -> Tensor:
+    """What the codes (..., k) stand for, with a scale for every row (...)."""
+    return codes.to(scale.dtype).mul_((scale / CODES).unsqueeze(-1)).to(dtype)
+
+
+def _absolute_maximum(x: Tensor, *, dim: int | None) -> Tensor:
+    x = x.detach()
+    # Two passes beat one: along a dimension aminmax and the infinity norm are not vectorised on a CPU (rows
+    # of 1024 x 4096 float32 on one core: amin and amax 1.4 ms, aminmax 7.5, norm 17, abs and amax 3.6).
+    low, high = torch.aminmax(x) if dim is None else (x.amin(dim), x.amax(dim))
+    return torch.maximum(high, -low).to(torch.promote_types(x.dtype, torch.float32))
+
+
+def _codes(x: Tensor, scale: Tensor) -> Tensor:
+    inverse = torch.where(scale > LEAST, CODES / scale, 0.0)
+    return (x.detach() * inverse).round_().to(torch.int8)
+
+
+def _check(x: Tensor, *, num_dimensions: int | None) -> None:
+    if not x.is_floating_point():
+        raise ValueError(f"expected a floating-point tensor to quantise, got {x.dtype}")
+    if x.ndim == 0 or (num_dimensions is not None and x.ndim != num_dimensions):
+        wanted = "at least one dimension" if num_dimensions is None else f"{num_dimensions} dimensions"
+        raise ValueError(f"expected {wanted} to quantise, got shape {tuple(x.shape)}")
