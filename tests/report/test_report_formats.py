@@ -18,12 +18,15 @@ from tests.report.small_recording import record
 from tests.report.troubled_examples import failures
 from tests.support.recordings import fail_lane, fail_solo, make_recording
 
+GENERAL = ["table", "markdown", "csv", "json", "jsonl", "criterion"]
+"""Formats that any run has; the published ones are of one suite each (test_published_formats.py)."""
+
 
 def test_every_format_renders() -> None:
     judgement = normal()
     recording = record(judgement)
-    texts = [formats.render(name, judgement, recording) for name in formats.FORMATS]
-    assert list(formats.FORMATS) == ["table", "markdown", "csv", "json", "jsonl", "criterion"]
+    texts = [formats.render(name, judgement, recording) for name in GENERAL]
+    assert list(formats.FORMATS) == [*GENERAL, "fragmented-text", "switchback-jsonl", "grid"]
     assert all(text.endswith("\n") for text in texts)
     assert [text.endswith("\n\n") for text in texts] == [False] * 5 + [True]  # Criterion ends its groups so
     assert formats.format_named("CSV") is formats.FORMATS["csv"]
@@ -79,7 +82,7 @@ def test_judged_recordings_render_in_every_format(break_it: object) -> None:
         recording = fail_lane(recording, "dense", launch=1, keep=5)
     judgement = judge(recording)
     judgement = Judgement(run=judgement.run, cases=judgement.cases, findings=audit(recording))
-    for name in formats.FORMATS:
+    for name in GENERAL:
         text = formats.render(name, judgement, recording)
         assert "mine" in text
         assert judgement.cases[1].verdict is not None

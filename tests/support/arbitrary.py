@@ -103,7 +103,10 @@ def _tuples(members: tuple[Any, ...]) -> st.SearchStrategy[tuple[Any, ...]]:
 
 
 def runs() -> st.SearchStrategy[Run]:
-    return records(Run).map(lambda run: replace(run, format=1))
+    # A database column has one nought: -0.0 seconds since the epoch come back as 0.0.
+    return records(Run).map(
+        lambda run: replace(run, format=1, finished=None if run.finished is None else run.finished + 0.0)
+    )
 
 
 def trials(max_size: int = 4) -> st.SearchStrategy[list[Trial]]:

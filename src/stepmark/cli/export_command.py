@@ -1,14 +1,24 @@
-"""`stepmark export`: a stored run as a file."""
+"""`stepmark export`: a stored run as a file, or an imported file as it was."""
 
 from __future__ import annotations
 
 import gc
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from stepmark.cli.options import store_option
-from stepmark.errors import StoreError
+from stepmark.errors import StoreError, UsageError
+
+if TYPE_CHECKING:
+    from stepmark.store.imports import Import
+
+FORMATS = (
+    *("jsonl", "csv", "markdown", "json", "criterion"),
+    *("fragmented-text", "switchback-jsonl", "grid"),
+)
+DEFAULT = "json"
 
 
 @click.command("export")
@@ -16,31 +26,60 @@ from stepmark.errors import StoreError
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(("jsonl", "csv", "markdown", "json", "criterion")),
-    default="json",
-    show_default=True,
+    type=click.Choice(FORMATS),
+    help=f"{DEFAULT} if not given; an imported file its own.",
 )
 @click.option("--output", "-o", metavar="FILE", help="Instead of standard output.")
 @store_option
-def command(run: str, format_: str, output: str | None, store: str | None) -> int:
-    """Write a stored run as JSON, JSON lines, CSV, Markdown or Criterion's text.
+def command(run: str, format_: str | None, output: str | None, store: str | None) -> int:
+    """Write a stored run as JSON, JSON lines, CSV, Markdown, Criterion's text or another published format.
 
-    Raw samples are in json and jsonl.
+    Raw samples are in json and jsonl. RUN may be an imported file, by id or name: it comes out byte for byte.
     """
-    from stepmark.pipeline import judged
-    from stepmark.report.formats import render
     from stepmark.store.location import store_url
     from stepmark.store.store import Store
 
     gc.disable()  # a million small records are made, kept and gone with the process: a tenth of the time
     with Store.open(store_url(store), create=False) as opened:
-        recording = opened.load(opened.resolve(run))
-    text = render(format_, judged(recording), recording)
-    if output is None:
-        click.echo(text, nl=not text.endswith("\n"))
+        found = opened.resolve_any(run)
+        imported = opened.imported(found)
+        recording = opened.load(found) if imported is None else None
+    if recording is None:
+        assert imported is not None
+        _write(_imported(imported, format_), output)
         return 0
+    from stepmark.pipeline import judged
+    from stepmark.report.formats import render
+
+    text = render(format_ or DEFAULT, judged(recording), recording)
+    if output is None and not text.endswith("\n"):
+        text += "\n"
+    _write(text.encode(), output)
+    return 0
+
+
+def _imported(imported: Import, format_: str | None) -> bytes:
+    """The file as it was, or its records as JSON."""
+    import msgspec
+
+    from stepmark.interchange.formats import render
+    from stepmark.interchange.lines import encode
+
+    if format_ in (None, imported.format):
+        return encode(render(imported.document))
+    if format_ == DEFAULT:
+        return msgspec.json.format(msgspec.json.encode(imported), indent=2) + b"\n"
+    raise UsageError(
+        f"{imported.id} is {imported.format}, which cannot be written as {format_}",
+        remedy=f"stepmark export {imported.id}, or --format json for its records",
+    )
+
+
+def _write(data: bytes, output: str | None) -> None:
+    if output is None:
+        click.echo(data, nl=False)
+        return
     try:
-        Path(output).write_text(text, encoding="utf-8")
+        Path(output).write_bytes(data)
     except OSError as error:
         raise StoreError(f"cannot write {output}: {error.strerror}", remedy="name another file") from None
-    return 0

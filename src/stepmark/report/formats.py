@@ -8,7 +8,17 @@ from typing import NamedTuple
 
 from stepmark.errors import UsageError
 from stepmark.records.run import Judgement, Recording
-from stepmark.report import criterion_text, csv_table, json_document, json_lines, markdown, terminal
+from stepmark.report import (
+    criterion_text,
+    csv_table,
+    fragmented_text,
+    grid_text,
+    json_document,
+    json_lines,
+    markdown,
+    switchback_jsonl,
+    terminal,
+)
 
 
 class Format(NamedTuple):
@@ -42,6 +52,21 @@ FORMATS = {
             lambda judgement, recording, previous: criterion_text.render(
                 judgement, recording, previous=previous
             ),
+        ),
+        Format(
+            "fragmented-text",
+            "the text of the published FragmentedLinear benchmark",
+            lambda judgement, recording, _: fragmented_text.render(judgement, recording),
+        ),
+        Format(
+            "switchback-jsonl",
+            "the lines of the published SwitchBack benchmark",
+            lambda judgement, recording, _: switchback_jsonl.render(judgement, recording),
+        ),
+        Format(
+            "grid",
+            "the tables of the published transformer benchmark",
+            lambda judgement, recording, _: grid_text.render(judgement, recording),
         ),
     )
 }

@@ -4,6 +4,7 @@ runs ─┬─ cases
       ├─ solo_trials ── solo_samples
       ├─ launches ── lanes ── samples
       └─ baselines
+imports
 
 Rows are only ever added; of a run, status, finished and load_end change as it goes on. A `record` is the JSON
 of what is only read whole, a BLOB is packed little-endian int64. Columns beside them are there to be queried.
@@ -25,7 +26,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-REVISION = "0002"
+REVISION = "0003"
 """What the migrations lead to; a test holds it against them."""
 REVISION_TABLE = "stepmark_schema"
 """A name of our own: another program's Alembic table in the same database is not ours."""
@@ -135,4 +136,15 @@ baselines = Table(
     Column("run_id", Text, ForeignKey(runs.c.id)),
     Column("saved", Double, nullable=False),
     Index(None, "name", "id"),
+)
+
+# Documents of other tools; they belong to no run.
+imports = Table(
+    "imports",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("imported", Double, nullable=False, index=True),
+    Column("name", Text, nullable=False),
+    Column("format", Text, nullable=False),
+    Column("record", Text, nullable=False),
 )

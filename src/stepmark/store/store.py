@@ -15,9 +15,10 @@ from stepmark.records.trial import Trial
 from stepmark.store.baseline import Baseline, check_name, insert_baseline, load_baselines, no_baseline
 from stepmark.store.connection import connect, writing
 from stepmark.store.head import RunHead, load_heads, load_ids
+from stepmark.store.imports import Import, ImportHead, insert_import, load_import, load_import_heads
 from stepmark.store.location import database_file, parse, prepare_file
 from stepmark.store.reading import load_recording, load_run
-from stepmark.store.reference import match
+from stepmark.store.reference import LATEST, match
 from stepmark.store.trouble import explained
 from stepmark.store.version import ready
 from stepmark.store.writing import insert_run, insert_trial, update_run
@@ -99,6 +100,32 @@ class Store:
         with self._reading() as connection:
             ids, baselines = load_ids(connection), load_baselines(connection)
         return match(reference, ids, baselines={baseline.name: baseline.run for baseline in baselines})
+
+    def resolve_any(self, reference: str) -> str:
+        """Like `resolve`, but imports may be meant as well, by id or name; `latest` is a run."""
+        with self._reading() as connection:
+            ids, baselines = load_ids(connection), load_baselines(connection)
+            heads = load_import_heads(connection, None)
+        if reference.startswith(LATEST):
+            return match(reference, ids)
+        names = {head.name: head.id for head in reversed(heads)}
+        names |= {baseline.name: baseline.run for baseline in baselines}
+        return match(reference, (*ids, *(head.id for head in heads)), baselines=names)
+
+    def add_import(self, made: Import) -> None:
+        """Keep a document of another tool."""
+        with self._writing(conflict=f"import {made.id} cannot be kept") as connection:
+            insert_import(connection, made)
+
+    def imported(self, import_id: str) -> Import | None:
+        """None where the id is not one of an import."""
+        with self._reading() as connection:
+            return load_import(connection, import_id)
+
+    def import_heads(self, limit: int | None) -> tuple[ImportHead, ...]:
+        """The newest imports, newest first."""
+        with self._reading() as connection:
+            return load_import_heads(connection, limit)
 
     def baselines(self) -> tuple[Baseline, ...]:
         """The names that runs have now, in alphabetical order."""
