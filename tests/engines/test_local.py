@@ -275,6 +275,17 @@ def test_a_launch_builds_its_lanes_anew_with_other_values_elsewhere_in_memory(
     assert any(len(set(each)) > 1 for each in places.values()), "large tensors may find the hole they left"
 
 
+def test_what_cannot_end_well_is_not_tried(engine: LocalEngine, quick: Settings, benches: Path) -> None:
+    bench = benches / "bench_greedy.py"
+    assert solo(engine, quick, bench, "greedy", "modest").outcome is Outcome.MEASURED
+    expected = {"greedy": Outcome.OUT_OF_MEMORY, "endless": Outcome.TIMED_OUT}
+    for variant, outcome in expected.items():
+        failure = solo(engine, quick, bench, "greedy", variant).failure
+        assert failure is not None
+        assert (failure.outcome, failure.cause, failure.stage) == (outcome, Cause.PREDICTED, Stage.BUILD)
+        assert "not tried" in failure.message
+
+
 def test_separate_lanes_live_in_processes_of_their_own(
     engine: LocalEngine, quick: Settings, benches: Path
 ) -> None:

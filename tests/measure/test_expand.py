@@ -7,11 +7,12 @@ from itertools import product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from stepmark.errors import UsageError
 from stepmark.measure.expand import Selection, expand, select
 from stepmark.records.case import AxisValue, Mode
-from stepmark.records.outline import Axis, SuiteOutline, VariantOutline
+from stepmark.records.outline import Axis, PresetOutline, SuiteOutline, VariantOutline
 from tests.support.properties import steady
 
 
@@ -181,3 +182,56 @@ def test_dtypes_and_modes_are_put_in_the_place_of_the_suites() -> None:
 def test_operations_have_no_other_mode() -> None:
     operations = outline(modes=(Mode.OPS,))
     assert selected(operations, modes=(Mode.FORWARD,)).modes == (Mode.OPS,)
+
+
+def with_presets(**presets: dict[str, tuple[AxisValue, ...]]) -> SuiteOutline:
+    return replace(
+        outline(axes={"a": (1, 2, 3), "b": ("x",)}),
+        presets=tuple(
+            PresetOutline(name=name, axes=tuple(Axis(name=n, values=v) for n, v in axes.items()))
+            for name, axes in presets.items()
+        ),
+    )
+
+
+def test_a_preset_replaces_the_values_of_its_axes() -> None:
+    suite = with_presets(quick={"a": (1,)}, published={})
+    assert [axis.values for axis in selected(suite, preset="quick").axes] == [(1,), ("x",)]
+    assert [axis.values for axis in selected(suite, preset="published").axes] == [(1, 2, 3), ("x",)]
+    assert [axis.values for axis in selected(suite).axes] == [(1, 2, 3), ("x",)], "no standard of its own"
+
+
+def test_a_preset_may_leave_variants_out_but_not_the_baseline() -> None:
+    suite = replace(
+        outline(variants=("dense", "thin", "compiled")),
+        presets=(PresetOutline(name="quick", axes=(), variants=("thin",)),),
+    )
+    assert [each.name for each in selected(suite, preset="quick").variants] == ["dense", "thin"]
+    assert [each.name for each in selected(suite).variants] == ["dense", "thin", "compiled"]
+
+
+def test_what_the_user_sets_comes_after_the_preset() -> None:
+    chosen = selected(with_presets(quick={"a": (1,)}), preset="quick", axes={"a": "7,8"})
+    assert chosen.axes[0].values == (7, 8)
+
+
+def test_presets_of_time_fit_every_suite_and_others_must_be_in_one() -> None:
+    bare = outline(axes={"a": (1, 2)})
+    for preset in ("quick", "standard", "full"):
+        assert selected(bare, preset=preset).axes == bare.axes
+    with pytest.raises(UsageError, match="no preset 'published' in mine"):
+        selected(bare, preset="published")
+    both = select([bare, with_presets(published={"a": (3,)})], Selection(preset="published"))
+    assert [one.axes[0].values for one in both] == [(1, 2), (3,)]
+
+
+def test_points_that_a_suite_rules_out_do_not_exist() -> None:
+    suite = replace(outline(axes={"a": (1, 2, 3), "b": (1, 2)}), where="a > b and variant != 'thin'")
+    cases = expand([suite], condition=None, device="cpu")
+    assert [(case.variant, dict(case.cell.axes)) for case in cases] == [
+        ("dense", {"a": 2, "b": 1}),
+        ("dense", {"a": 3, "b": 1}),
+        ("dense", {"a": 3, "b": 2}),
+    ]
+    with pytest.raises(UsageError, match="unknown axis 'c'"):
+        expand([replace(suite, where="c > 1")], condition=None, device="cpu")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from random import Random
+from typing import TypeVar
 
 from stepmark.engines.nurseries import ForkNursery, SpawnNursery
 from stepmark.engines.process import Nursery, Tick, WorkerProcess
@@ -16,6 +18,8 @@ from stepmark.measure.assemble import Ended, Timing, last_entered, launch_trial,
 from stepmark.measure.assignment import Assignment, LaunchAssignment, SoloAssignment, WarmupAssignment
 from stepmark.measure.engine import CutOff
 from stepmark.measure.launch import conduct
+from stepmark.measure.profile_assignment import TracingAssignment, WeighingAssignment
+from stepmark.measure.profile_trials import tracing_trial, weighing_trial
 from stepmark.measure.protocol import (
     Describe,
     Described,
@@ -27,11 +31,16 @@ from stepmark.measure.protocol import (
     Refused,
     Request,
     Solo,
+    TakeTrace,
+    WeighProfiler,
 )
+from stepmark.records.profile import TracingTrial, WeighingTrial
 from stepmark.records.settings import Isolation, Settings
 from stepmark.records.source import Source
 from stepmark.records.trial import LaunchTrial, SoloTrial, Trial
 from stepmark.records.warmup import WarmupTrial
+
+T = TypeVar("T")
 
 
 def worker_environment(threads: int | None) -> dict[str, str]:
@@ -104,6 +113,30 @@ class LocalEngine:
         finally:
             worker.close()
 
+    def trace(self, assignment: TracingAssignment) -> TracingTrial:
+        """Some iterations under the profiler, in a fresh process."""
+        request = TakeTrace(
+            source=assignment.source,
+            case=assignment.case,
+            iterations=assignment.iterations,
+            settings=assignment.settings,
+            seed=assignment.seed,
+            trace_file=assignment.trace_file,
+            nvtx=assignment.nvtx,
+        )
+        return self._attend(request, tracing_trial)
+
+    def weigh_profiler(self, assignment: WeighingAssignment) -> WeighingTrial:
+        """Blocks with and without the profiler, in a fresh process."""
+        request = WeighProfiler(
+            source=assignment.source,
+            case=assignment.case,
+            rounds=assignment.rounds,
+            settings=assignment.settings,
+            seed=assignment.seed,
+        )
+        return self._attend(request, partial(weighing_trial, assignment))
+
     def close(self) -> None:
         """End whatever still runs."""
         if self._fork is not None:
@@ -112,6 +145,17 @@ class LocalEngine:
 
     def _start(self, request: Request, *, turns: bool = False) -> WorkerProcess:
         return WorkerProcess(self._nursery, request, timeout=self._settings.timeout, with_turns=turns)
+
+    def _attend(self, request: Request, assemble: Callable[..., T]) -> T:
+        """From start to end; `assemble` makes a trial of what it said, when, and how it died."""
+        stopwatch = _Stopwatch()
+        worker = self._start(request)
+        try:
+            worker.join(self._tick)
+            self._learn(worker)
+            return assemble(_ended(worker), timing=stopwatch.timing(), death=worker.death())
+        finally:
+            worker.close()
 
     def _learn(self, worker: WorkerProcess) -> None:
         """Have the fork server import what a worker had to import, so that the next one need not."""

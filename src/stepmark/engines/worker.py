@@ -21,11 +21,14 @@ from stepmark.instruments.torch_binding import bind
 from stepmark.instruments.torch_clock import instrument_for
 from stepmark.instruments.torch_facts import resolve_device, torch_facts
 from stepmark.instruments.torch_gauges import TorchGauges
+from stepmark.instruments.torch_profile import TorchProfiler
+from stepmark.instruments.torch_ranges import with_ranges
 from stepmark.measure.failures import LaneStopped, from_exception, user_traceback
 from stepmark.measure.first_iterations import watch_start
 from stepmark.measure.journal import JournalWriter
 from stepmark.measure.lane import HostedLane
 from stepmark.measure.launch import conduct
+from stepmark.measure.profiler_cost import weigh_profiler
 from stepmark.measure.program import Program
 from stepmark.measure.protocol import (
     VERSION,
@@ -43,8 +46,11 @@ from stepmark.measure.protocol import (
     Refused,
     Request,
     Solo,
+    TakeTrace,
+    WeighProfiler,
 )
 from stepmark.measure.solo import pass_alone
+from stepmark.measure.tracing import take_trace
 from stepmark.records.case import Case
 from stepmark.records.outcome import Stage
 from stepmark.records.source import BuiltinSource, FileSource, Source
@@ -75,6 +81,10 @@ def work(request: Request, journal: JournalWriter, turns: socket.socket | None =
             _lane_alone(request, emit, turns)
         case FirstIterations():
             _first_iterations(request, emit)
+        case TakeTrace():
+            _take_trace(request, emit)
+        case WeighProfiler():
+            _weigh_profiler(request, emit)
     emit(Finished(modules=_worth_preloading(known, request), path=tuple(sys.path)))
 
 
@@ -163,6 +173,35 @@ def _first_iterations(request: FirstIterations, emit: Emit) -> None:
         instrument=instrument_for(device),
         gauges=TorchGauges(device),
         iterations=request.iterations,
+        emit=emit,
+    )
+
+
+def _take_trace(request: TakeTrace, emit: Emit) -> None:
+    device = request.case.cell.device
+    instances = _Instances(_suite(request.source, request.case), request.case, request.seed)
+    take_trace(
+        request.case.variant,
+        (lambda: with_ranges(instances(), device)) if request.nvtx else instances,
+        instrument=instrument_for(device),
+        profiler=TorchProfiler(device),
+        settings=request.settings,
+        iterations=request.iterations,
+        trace_file=request.trace_file,
+        emit=emit,
+    )
+
+
+def _weigh_profiler(request: WeighProfiler, emit: Emit) -> None:
+    device = request.case.cell.device
+    weigh_profiler(
+        request.case.variant,
+        _Instances(_suite(request.source, request.case), request.case, request.seed),
+        instrument=instrument_for(device),
+        profiler=TorchProfiler(device),
+        settings=request.settings,
+        rounds=request.rounds,
+        random=random.Random(request.seed),
         emit=emit,
     )
 

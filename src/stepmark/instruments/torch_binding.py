@@ -23,6 +23,7 @@ from stepmark.authoring.point import Point
 from stepmark.authoring.suite import Variant
 from stepmark.authoring.workload import Ops, Step, Workload
 from stepmark.errors import BenchFileError
+from stepmark.instruments.prediction import refuse_hopeless
 from stepmark.instruments.torch_evidence import evidence_of
 from stepmark.instruments.torch_inputs import make_inputs, torch_dtype
 from stepmark.measure.program import Call, Program
@@ -33,8 +34,11 @@ from stepmark.records.sample import Layout, Total
 def bind(variant: Variant, case: Case, *, seed: int) -> Program:
     """Build the variant at the case's point and turn it into a program. Nothing is run yet."""
     device, dtype = torch.device(case.cell.device), torch_dtype(case.cell.dtype)
+    point = Point(case, device=device, dtype=dtype, seed=seed)
+    if variant.needs is not None:
+        refuse_hopeless(variant.needs(point), device=device, dtype=dtype)
     torch.manual_seed(seed)
-    workload = variant.at(Point(case, device=device, dtype=dtype, seed=seed))
+    workload = variant.at(point)
     _check(workload, case)
     if isinstance(workload, Ops):
         return _operations(workload)

@@ -73,7 +73,7 @@ def solo_trial(
         case=assignment.case,
         started=timing.started,
         seconds=timing.seconds,
-        process=_process(Ended(events=events, started_by=started_by)),
+        process=process_facts(Ended(events=events, started_by=started_by)),
         evidence=done.evidence if done and failure is None else None,
         samples=done.samples if done and failure is None else (),
         failure=replace(failure, output=output) if failure else None,
@@ -94,7 +94,7 @@ def warmup_trial(
         number=assignment.number,
         started=timing.started,
         seconds=timing.seconds,
-        process=_process(home),
+        process=process_facts(home),
         layout=ready.layout if ready else None,
         before=ready.reading if ready else None,
         iterations=tuple(event.iteration for event in events if isinstance(event, IterationDone)),
@@ -104,7 +104,8 @@ def warmup_trial(
     )
 
 
-def _process(home: Ended | None) -> ProcessFacts | None:
+def process_facts(home: Ended | None) -> ProcessFacts | None:
+    """What a worker said of itself when it began."""
     began = next((event for event in home.events if isinstance(event, Began)), None) if home else None
     if home is None or began is None:
         return None
@@ -192,7 +193,7 @@ def launch_trial(
             if isinstance(event, RenewalBegan)
         ),
         lanes=tuple(
-            notes[variant].trial(variant, _process(home), assignment.number)
+            notes[variant].trial(variant, process_facts(home), assignment.number)
             for variant, home in zip_longest(variants, homes, fillvalue=None)
             if variant is not None
         ),

@@ -13,7 +13,11 @@ from msgspec.structs import replace
 from stepmark.errors import UsageError
 from stepmark.measure.filter import Filter
 from stepmark.records.case import AxisValue, Case, Cell, Mode
-from stepmark.records.outline import Axis, SuiteOutline
+from stepmark.records.outline import Axis, SuiteOutline, VariantOutline
+
+STANDARD = "standard"
+EVERYWHERE = frozenset({"quick", STANDARD, "full"})
+"""Presets that also say how long to measure: a suite need not have them. Others are of some suite."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,15 +30,21 @@ class Selection:
     """A filter."""
     dtypes: tuple[str, ...] = ()
     modes: tuple[Mode, ...] = ()
+    preset: str = STANDARD
+    """Which of their presets the suites measure; those that do not have it measure their own axes."""
 
 
 def select(outlines: Sequence[SuiteOutline], selection: Selection) -> tuple[SuiteOutline, ...]:
     """The outlines with the user's axes, dtypes and modes put in."""
     _refuse_unknown(outlines, selection.axes)
+    _refuse_unknown_preset(outlines, selection.preset)
     return tuple(
         replace(
             outline,
-            axes=tuple(_override(axis, selection.axes.get(axis.name)) for axis in outline.axes),
+            axes=tuple(
+                _override(axis, selection.axes.get(axis.name)) for axis in _axes(outline, selection.preset)
+            ),
+            variants=_variants(outline, selection.preset),
             dtypes=selection.dtypes or outline.dtypes,
             modes=selection.modes if selection.modes and outline.modes != (Mode.OPS,) else outline.modes,
         )
@@ -44,7 +54,7 @@ def select(outlines: Sequence[SuiteOutline], selection: Selection) -> tuple[Suit
 
 def expand(outlines: Sequence[SuiteOutline], *, condition: str | None, device: str) -> tuple[Case, ...]:
     """All cases in order: suite, mode, dtype, point, variant."""
-    cases = [case for outline in outlines for case in _cases(outline, device)]
+    cases = [case for outline in outlines for case in _existing(outline, device)]
     if condition is None:
         return tuple(cases)
     axes = {axis.name for outline in outlines for axis in outline.axes}
@@ -63,6 +73,39 @@ def expand(outlines: Sequence[SuiteOutline], *, condition: str | None, device: s
             f"filter '{condition}' leaves nothing to measure", remedy="stepmark list --cases shows all cases"
         )
     return chosen
+
+
+def _axes(outline: SuiteOutline, preset: str) -> tuple[Axis, ...]:
+    """The suite's axes with the preset's values put in."""
+    known = next((each for each in outline.presets if each.name == preset), None)
+    values = {axis.name: axis for axis in known.axes} if known else {}
+    return tuple(values.get(axis.name, axis) for axis in outline.axes)
+
+
+def _variants(outline: SuiteOutline, preset: str) -> tuple[VariantOutline, ...]:
+    """Those that the preset names, and the baseline; all where it names none."""
+    known = next((each for each in outline.presets if each.name == preset), None)
+    if known is None or not known.variants:
+        return outline.variants
+    return tuple(each for each in outline.variants if each.baseline or each.name in known.variants)
+
+
+def _refuse_unknown_preset(outlines: Sequence[SuiteOutline], preset: str) -> None:
+    known = {each.name for outline in outlines for each in outline.presets}
+    if preset not in known | EVERYWHERE:
+        names = ", ".join(outline.name for outline in outlines)
+        raise UsageError(
+            f"no preset '{preset}' in {names}", remedy=f"there are: {', '.join(sorted(known | EVERYWHERE))}"
+        )
+
+
+def _existing(outline: SuiteOutline, device: str) -> list[Case]:
+    """The cases at points that the suite's own condition admits."""
+    cases = _cases(outline, device)
+    if not outline.where:
+        return cases
+    exists = Filter(outline.where, {axis.name for axis in outline.axes}).admits
+    return [case for case in cases if exists(case)]
 
 
 def _cases(outline: SuiteOutline, device: str) -> list[Case]:

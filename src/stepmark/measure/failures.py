@@ -8,7 +8,7 @@ import traceback
 from pathlib import Path
 from types import TracebackType
 
-from stepmark.errors import StepmarkError, Unsupported
+from stepmark.errors import StepmarkError, TooLarge, TooLong, Unsupported
 from stepmark.records.outcome import Cause, Failure, Outcome, Stage
 
 _ALLOCATION_MESSAGES = (
@@ -39,6 +39,10 @@ def from_exception(error: BaseException, stage: Stage) -> Failure:
     outcome, cause = Outcome.CRASHED, Cause.EXCEPTION
     if isinstance(error, Unsupported):
         outcome, cause, message = Outcome.UNSUPPORTED, Cause.DECLARED, line or "declared unsupported"
+    elif isinstance(error, TooLarge):
+        outcome, cause, message = Outcome.OUT_OF_MEMORY, Cause.PREDICTED, line
+    elif isinstance(error, TooLong):
+        outcome, cause, message = Outcome.TIMED_OUT, Cause.PREDICTED, line
     elif isinstance(error, StepmarkError):
         cause, message = Cause.MISTAKE, error.problem
     elif isinstance(error, SystemExit):

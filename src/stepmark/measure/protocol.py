@@ -17,6 +17,7 @@ from stepmark.records.environment import TorchFacts
 from stepmark.records.evidence import Evidence
 from stepmark.records.outcome import Failure, Stage
 from stepmark.records.outline import SuiteOutline
+from stepmark.records.profile import CostRound, Trace
 from stepmark.records.record import Record
 from stepmark.records.sample import Layout, Sample
 from stepmark.records.settings import Settings
@@ -80,7 +81,33 @@ class FirstIterations(Record, frozen=True, kw_only=True, tag="first-iterations")
     version: int = VERSION
 
 
-Request = Describe | Solo | Launch | LaneAlone | FirstIterations
+class TakeTrace(Record, frozen=True, kw_only=True, tag="trace"):
+    """Some iterations of one case alone under the profiler."""
+
+    source: Source
+    case: Case
+    iterations: int
+    settings: Settings
+    seed: str
+    trace_file: str | None = None
+    """Where the trace is to be written: absolute."""
+    nvtx: bool = False
+    """Put NVTX ranges around the phases, where the device knows them."""
+    version: int = VERSION
+
+
+class WeighProfiler(Record, frozen=True, kw_only=True, tag="weigh-profiler"):
+    """Blocks of one case alone, with the profiler and without it in turn."""
+
+    source: Source
+    case: Case
+    rounds: int
+    settings: Settings
+    seed: str
+    version: int = VERSION
+
+
+Request = Describe | Solo | Launch | LaneAlone | FirstIterations | TakeTrace | WeighProfiler
 
 
 class Command(IntEnum):
@@ -199,6 +226,23 @@ class FaultsWeighed(Record, frozen=True, kw_only=True, tag="faults"):
     seconds_per_fault: float
 
 
+class Traced(Record, frozen=True, kw_only=True, tag="traced"):
+    layout: Layout
+    trace: Trace
+
+
+class ScalesReady(Record, frozen=True, kw_only=True, tag="scales"):
+    """Warm, with and without the profiler: rounds begin."""
+
+    layout: Layout
+    iterations: tuple[int, ...]
+    """Block size per phase."""
+
+
+class CostRoundDone(Record, frozen=True, kw_only=True, tag="cost-round"):
+    round: CostRound
+
+
 class Finished(Record, frozen=True, kw_only=True, tag="finished"):
     """The worker did all it was asked."""
 
@@ -224,5 +268,8 @@ Event = (
     | Ready
     | IterationDone
     | FaultsWeighed
+    | Traced
+    | ScalesReady
+    | CostRoundDone
     | Finished
 )
