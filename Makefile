@@ -6,8 +6,10 @@ BIN := .venv/bin
 
 .PHONY: demo test check format bench clean
 
-demo: .venv/installed  ## measure the built-in demo suite on the CPU, about a minute
+demo: .venv/installed  ## the demo suite on the CPU, about a minute, then a taste of all the others
 	$(BIN)/stepmark run demo
+	$(BIN)/stepmark run fragmented switchback transformer lora operations optimizer precision \
+	  --preset quick --budget 90s
 
 test: .venv/installed-dev  ## all checks and all tests
 	$(BIN)/ruff check .

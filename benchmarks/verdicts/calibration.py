@@ -2,6 +2,8 @@
 
 Price.  Lanes base and base + K turns side by side, K chosen so that the slowdown is about 30 %: the price of
         a turn is (ratio - 1) / K, with the interval of the ratio. A dose of n turns is n prices, by counting.
+Anew.   What a turn costs beside a call changes with the machine's mood, by a factor of three on a shared one.
+        Right before each slowed comparison the price is therefore measured again, for some seconds.
 Check.  One more run with lanes base, 2 %, 5 % and 10 %: the size measured beside the size counted.
 """
 
@@ -22,6 +24,8 @@ CHECKED = (0.02, 0.05, 0.1)
 CONFIDENCE = 0.95
 _GUESS = 1000
 _SLOWDOWN = 0.3
+ANEW = 4.0
+"""Seconds of measuring a price again."""
 _SHARES = {"guess": 0.1, "price": 0.5, "check": 0.4}
 """Of the time given."""
 _LEAST = 2.0
@@ -86,6 +90,14 @@ def calibrate(workload: str, *, threads: int, seconds: float, seed: int, engines
         for effect, name in zip(CHECKED, doses, strict=True)
     )
     return msgspec.structs.replace(price, checks=checks)
+
+
+def price_now(workload: str, *, threads: int, about: float, seed: int, engines: Engines) -> float:
+    """The price of a turn relative to a call at this hour, where it was `about` that much before."""
+    turns = max(1, round(_SLOWDOWN / about))
+    settings = settings_for(threads, seconds=ANEW, seed=seed, stop=False)
+    recording = record(lanes_of(workload, {"more": turns}), settings, engines)
+    return _size(read_launches(recording, "more").centres).point / turns
 
 
 def _size(centres: tuple[float, ...]) -> Size:

@@ -83,6 +83,8 @@ class Measured(Record, frozen=True, kw_only=True):
     """What a run of stepmark found, and what its verdict can be computed from again."""
 
     turns: int
+    turn: float | None = None
+    """The price of one relative to a call, measured right before; None of identical sides."""
     stopping: bool
     """Whether it was allowed to stop early, as the product does."""
     most: int

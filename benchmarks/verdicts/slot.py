@@ -12,11 +12,23 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from types import FrameType
 
+from msgspec.structs import replace
+
 from benchmarks.verdicts.bursts import bursts
-from benchmarks.verdicts.calibration import Price, calibrate
+from benchmarks.verdicts.calibration import Price, calibrate, price_now
 from benchmarks.verdicts.ours import Engines, compare_ours
 from benchmarks.verdicts.peers.visit import TOOLS, visit
-from benchmarks.verdicts.results import Condition, Load, Ours, Result, Surroundings, Trouble, Visit
+from benchmarks.verdicts.results import (
+    Condition,
+    Load,
+    Measured,
+    Ours,
+    Result,
+    Surroundings,
+    Trouble,
+    Visit,
+    short,
+)
 from stepmark.errors import Interrupted
 from stepmark.instruments.host_facts import load_facts
 
@@ -105,6 +117,21 @@ def _perform(task: Task, engines: Engines, cores: tuple[int, ...]) -> Price | Re
                 return Trouble(condition=task.condition, round=task.round, message=last)
 
 
+def _ours(task: Comparing, engines: Engines, *, turns: int) -> Measured:
+    return compare_ours(task.condition, turns=turns, seconds=task.seconds, seed=task.seed, engines=engines)
+
+
+def _slowed(task: Comparing, engines: Engines) -> Measured:
+    """The dose is counted by the price that turns have now."""
+    condition = task.condition
+    about = condition.effect / task.turns
+    turn = price_now(
+        condition.workload, threads=condition.threads, about=about, seed=task.seed + 1, engines=engines
+    )
+    turns = max(1, round(condition.effect / turn)) if turn > 0.0 else task.turns
+    return replace(_ours(task, engines, turns=turns), turn=short(turn))
+
+
 def _compare(task: Comparing, engines: Engines, cores: tuple[int, ...]) -> Result:
     condition = task.condition
     before, started, begin = load_facts(), time.time(), time.perf_counter()
@@ -114,9 +141,7 @@ def _compare(task: Comparing, engines: Engines, cores: tuple[int, ...]) -> Resul
         if condition.tool in TOOLS:
             sides = visit(condition, turns=task.turns, seconds=task.seconds, seed=task.seed)
         else:
-            measured = compare_ours(
-                condition, turns=task.turns, seconds=task.seconds, seed=task.seed, engines=engines
-            )
+            measured = _slowed(task, engines) if condition.effect else _ours(task, engines, turns=0)
     surroundings = Surroundings(
         session=task.session,
         round=task.round,

@@ -12,6 +12,7 @@ from stepmark.version import VERSION
 
 if TYPE_CHECKING:
     from stepmark.authoring.inputs import Input, ones, rand, randint, randn, zeros
+    from stepmark.authoring.needs import Needs
     from stepmark.authoring.point import Point
     from stepmark.authoring.suite import Suite
     from stepmark.authoring.workload import Ops, Step
@@ -25,6 +26,7 @@ __version__ = VERSION
 __all__ = [
     "ComparisonResult",
     "Input",
+    "Needs",
     "Ops",
     "Point",
     "Result",
@@ -49,6 +51,7 @@ _HOME = {
     "randint": "authoring.inputs",
     "randn": "authoring.inputs",
     "zeros": "authoring.inputs",
+    "Needs": "authoring.needs",
     "Point": "authoring.point",
     "Suite": "authoring.suite",
     "Ops": "authoring.workload",

@@ -46,5 +46,13 @@ class Interrupted(StepmarkError):
     exit_code = 130
 
 
+class TooLarge(Exception):
+    """Raised before a variant is built that says it needs more memory than there is."""
+
+
+class TooLong(Exception):
+    """Raised before a variant is built whose step would take too long here."""
+
+
 class Unsupported(Exception):
     """Raised by a variant that does not exist at this point of the axes; the case ends as unsupported."""

@@ -68,6 +68,7 @@ def run(
             condition=condition,
             dtypes=tuple(dtypes),
             modes=tuple(mode_named(mode) for mode in modes),
+            preset=preset,
         ),
         device=device,
         command=tuple(sys.argv),

@@ -11,7 +11,9 @@ PRESETS: dict[str, dict[str, Any]] = {
     "quick": {"launches": 10, "pilot": 0, "round_seconds": 0.08, "min_rounds": 3, "warmup_seconds": 0.03},
     "standard": {},
     "full": {"launches": 100, "stop": False},
+    "published": {},
 }
+"""What each says about time; which points of its axes a suite measures, it says itself: `Suite(presets=)`."""
 
 _LAUNCHES_OF_A_BUDGET = 200
 """Where a budget alone is given, it decides; this many launches are more than any question needs."""

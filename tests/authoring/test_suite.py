@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stepmark.authoring.needs import Needs
 from stepmark.authoring.suite import RESERVED, Suite
 from stepmark.authoring.workload import Step
 from stepmark.errors import UsageError
 from stepmark.records.case import AxisValue, Mode
-from stepmark.records.outline import Axis, SuiteOutline
+from stepmark.records.outline import Axis, PresetOutline, SuiteOutline
 from tests.support.properties import steady
 
 
@@ -171,3 +172,44 @@ def test_two_baselines_are_refused() -> None:
     suite.variant(baseline=True)(build)
     with pytest.raises(UsageError, match="two baselines"):
         suite.variant(baseline=True, name="other")(build)
+
+
+def test_presets_are_other_values_of_some_axes() -> None:
+    suite = Suite(
+        "mine",
+        axes={"features": [512, 2048], "act": ["gelu"]},
+        presets={"quick": {"features": [64], "variant": ["build"]}, "all": {}},
+        where="features<4096",
+    )
+    suite.variant(build)
+    outline = suite.outline()
+    assert outline.presets == (
+        PresetOutline(name="quick", axes=(Axis(name="features", values=(64,)),), variants=("build",)),
+        PresetOutline(name="all", axes=()),
+    )
+    assert outline.where == "features<4096"
+    assert msgspec.json.decode(msgspec.json.encode(outline), type=SuiteOutline) == outline
+
+
+@pytest.mark.parametrize("values", [{"feature": [64]}, {"features": []}, {"features": [1, 1]}])
+def test_a_preset_that_does_not_fit_is_refused_where_it_is_written(values: dict[str, list[int]]) -> None:
+    with pytest.raises(UsageError, match="feature"):
+        Suite("mine", axes={"features": [512]}, presets={"quick": values})
+
+
+def test_a_variant_may_foretell_its_needs() -> None:
+    suite = Suite("mine")
+    suite.variant(baseline=True, needs=lambda c: Needs(memory=4.0 * c))(build)
+    suite.variant(name="other")(build)
+    foretold = suite.variants["build"].needs
+    assert foretold is not None
+    assert foretold(3) == Needs(memory=12.0, flops=0.0)
+    assert suite.variants["other"].needs is None
+
+
+@pytest.mark.parametrize(
+    "needs", [{"memory": -1.0}, {"memory": 1.0, "flops": -1.0}, {"memory": float("nan")}]
+)
+def test_needs_are_not_negative(needs: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="negative"):
+        Needs(**needs)

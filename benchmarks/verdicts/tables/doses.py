@@ -28,6 +28,8 @@ def section(evidence: Evidence) -> Section:
         "An injected slowdown is a loop of empty turns after each call; the base runs the same loop "
         "without turns. The price of a turn was measured inside each workload with a loop that slows it by "
         "about 30 %, a dose is its turns times that price, and a further run measured three doses beside "
-        "the base.",
+        "the base: this table. The price changes with the machine's mood, so stepmark's slowed comparisons "
+        "did not use it: each counted its turns by a price measured in the four seconds before it "
+        "(`turn` in the raw data). The other tools' visits, of half a minute, used this table's.",
         table(("workload", "threads", "a call", "a turn", "wanted", "turns", "counted", "measured"), rows),
     )

@@ -8,15 +8,18 @@ from dataclasses import dataclass
 from keyword import iskeyword
 from typing import Any, TypeVar, get_args, overload
 
+from stepmark.authoring.needs import Needs
 from stepmark.authoring.point import Point
 from stepmark.authoring.workload import Workload
 from stepmark.errors import UsageError
 from stepmark.records.case import AxisValue, mode_named
-from stepmark.records.outline import Axis, SuiteOutline, VariantOutline
+from stepmark.records.outline import Axis, PresetOutline, SuiteOutline, VariantOutline
 
 Build = Callable[[Any], Workload]
+Foresee = Callable[[Any], Needs]
 T = TypeVar("T")
 
+VARIANT = "variant"
 RESERVED = frozenset({"suite", "variant", "device", "dtype", "mode", "seed"})
 """Names a Point or a filter has of its own."""
 
@@ -28,6 +31,8 @@ class Variant:
     name: str
     build: Build
     baseline: bool
+    needs: Foresee | None = None
+    """What it will need at a point; None where nobody knows."""
 
     def at(self, point: Point) -> Workload:
         return self.build(point)
@@ -50,28 +55,61 @@ class Suite:
         axes: Mapping[str, Sequence[AxisValue]] | None = None,
         modes: Sequence[str] = ("train",),
         dtypes: Sequence[str] = ("float32",),
+        presets: Mapping[str, Mapping[str, Sequence[AxisValue]]] | None = None,
+        where: str = "",
         about: str = "",
     ) -> None:
+        """`presets` gives other values of some axes for `--preset NAME`, and under `variant` those that take
+        part; `where` is a filter like `tokens<=features`: points that do not pass do not exist."""
         _check_name(name, "suite")
         self.name = name
         self.axes = {axis: _axis_values(axis, values) for axis, values in (axes or {}).items()}
         self.modes = tuple(mode_named(mode) for mode in _listed(modes, "modes"))
         self.dtypes = _listed(dtypes, "dtypes")
+        self.presets = {
+            preset: self._preset_axes(preset, values) for preset, values in (presets or {}).items()
+        }
+        self.where = where
         self.about = about
         self.variants: dict[str, Variant] = {}
+
+    def _preset_axes(
+        self, preset: str, values: Mapping[str, Sequence[AxisValue]]
+    ) -> dict[str, tuple[AxisValue, ...]]:
+        unknown = [axis for axis in values if axis not in {*self.axes, VARIANT}]
+        if unknown:
+            raise UsageError(
+                f"preset '{preset}' of suite '{self.name}' names unknown axes: {', '.join(unknown)}",
+                remedy=f"the axes are: {', '.join(self.axes) or 'none'}",
+            )
+        return {
+            axis: _listed(each, f"preset '{preset}'") if axis == VARIANT else _axis_values(axis, each)
+            for axis, each in values.items()
+        }
 
     @overload
     def variant(self, build: Build) -> Build: ...
     @overload
-    def variant(self, *, baseline: bool = ..., name: str | None = ...) -> Callable[[Build], Build]: ...
+    def variant(
+        self, *, baseline: bool = ..., name: str | None = ..., needs: Foresee | None = ...
+    ) -> Callable[[Build], Build]: ...
 
     def variant(
-        self, build: Build | None = None, *, baseline: bool = False, name: str | None = None
+        self,
+        build: Build | None = None,
+        *,
+        baseline: bool = False,
+        name: str | None = None,
+        needs: Foresee | None = None,
     ) -> Build | Callable[[Build], Build]:
-        """Register a function that builds a workload at a point; usable with and without arguments."""
+        """Register a function that builds a workload at a point; usable with and without arguments.
+
+        `needs` foretells memory and work at a point: what cannot fit, or would take forever, is not tried.
+        """
 
         def register(function: Build) -> Build:
-            self._add(Variant(name=name or function.__name__, build=function, baseline=baseline))
+            called = name or function.__name__
+            self._add(Variant(name=called, build=function, baseline=baseline, needs=needs))
             return function
 
         return register(build) if build is not None else register
@@ -99,6 +137,17 @@ class Suite:
                 VariantOutline(name=v.name, baseline=v.baseline or lone, about=_first_line(v.build))
                 for v in self.variants.values()
             ),
+            presets=tuple(
+                PresetOutline(
+                    name=preset,
+                    axes=tuple(
+                        Axis(name=axis, values=values) for axis, values in axes.items() if axis != VARIANT
+                    ),
+                    variants=tuple(str(name) for name in axes.get(VARIANT, ())),
+                )
+                for preset, axes in self.presets.items()
+            ),
+            where=self.where,
             modes=self.modes,
             dtypes=self.dtypes,
             source_index=source_index,

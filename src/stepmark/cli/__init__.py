@@ -22,8 +22,11 @@ COMMANDS = {
     "compare": "Compare two stored runs that were not interleaved.",
     "baseline": "Give stored runs a name to compare with.",
     "warmup": "Look at the first iterations of a case, and why they are slow.",
+    "profile": "Profile a case: operations, gaps, memory, and what profiling costs.",
     "doctor": "Find what disturbs measurements on this machine.",
-    "export": "Write a stored run as JSON, JSON lines, CSV or Markdown.",
+    "published": "Show published benchmark results, and what is wrong with them.",
+    "import": "Read a result file of another tool into the store.",
+    "export": "Write a stored run as JSON, CSV, Markdown or in a published format.",
 }
 """Name and help of each command; its module in this package is imported when it is used."""
 

@@ -10,13 +10,14 @@ import click
 @click.command("list")
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
 @click.option("--cases", is_flag=True, help="Every case of the targets (imports them in a worker).")
-def command(targets: tuple[str, ...], cases: bool) -> int:
+@click.option("--preset", default="standard", show_default=True, metavar="NAME", help="Whose cases.")
+def command(targets: tuple[str, ...], cases: bool, preset: str) -> int:
     """List built-in suites and bench files; with --cases, every case of TARGET.
 
     TARGET is a folder to look in, or, with --cases, what `stepmark run` takes.
     """
     if cases:
-        return _list_cases(targets)
+        return _list_cases(targets, preset)
     from stepmark.cli.screen import print_outlines
     from stepmark.suites import BUILTIN
     from stepmark.suites.targets import bench_files
@@ -27,10 +28,10 @@ def command(targets: tuple[str, ...], cases: bool) -> int:
     return 0
 
 
-def _list_cases(targets: tuple[str, ...]) -> int:
+def _list_cases(targets: tuple[str, ...], preset: str) -> int:
     from stepmark.engines.local import LocalEngine
     from stepmark.errors import UsageError
-    from stepmark.measure.expand import expand
+    from stepmark.measure.expand import Selection, expand, select
     from stepmark.records.settings import Settings
     from stepmark.suites.targets import resolve
 
@@ -44,6 +45,7 @@ def _list_cases(targets: tuple[str, ...]) -> int:
         described = engine.describe(sources, "cpu")
     finally:
         engine.close()
-    for case in expand(described.suites, condition=None, device=described.device):
+    outlines = select(described.suites, Selection(preset=preset))
+    for case in expand(outlines, condition=None, device=described.device):
         click.echo(case.id)
     return 0

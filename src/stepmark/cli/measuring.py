@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from stepmark.cli.options import command_line, fail_on_of, policy_of, selection_of, settings_of
 from stepmark.cli.previous_run import checked_against, print_against
@@ -13,7 +14,9 @@ from stepmark.cli.screen import print_report
 from stepmark.engines.local import LocalEngine
 from stepmark.errors import Interrupted, StoreError
 from stepmark.pipeline import Order, judged, measure, resume
+from stepmark.profiling import measure_costs
 from stepmark.records.outcome import Outcome
+from stepmark.records.profile import CostRecording
 from stepmark.records.run import Judgement, Recording
 from stepmark.records.settings import Settings
 from stepmark.records.source import Source
@@ -22,6 +25,8 @@ from stepmark.store.location import store_url
 from stepmark.store.store import Store
 
 FAILED_CASES = 3
+COST_LAUNCHES = 5
+"""Fresh processes in which the cost of profiling is measured."""
 
 
 def measure_and_report(sources: tuple[Source, ...], options: dict[str, Any]) -> int:
@@ -58,6 +63,7 @@ def _conclude(
             else:
                 assert run_id is not None
                 recording = resume(run_id, engine=engine, store=store, watcher=display)
+            costs = _profile_costs(recording, engine, options)
         except (Interrupted, StoreError):
             display.close()
             _show_unfinished(store, display.run_id, options["format_"])
@@ -66,7 +72,40 @@ def _conclude(
             engine.close()
     judgement = judged(recording)
     print_against(options["format_"], judgement, recording, against=against, store=options["store"])
+    if costs:
+        _print_costs(costs, options["format_"])
     return exit_code(judgement, fail_on)
+
+
+def _profile_costs(
+    recording: Recording, engine: LocalEngine, options: dict[str, Any]
+) -> tuple[CostRecording, ...]:
+    """What profiling costs each measured case, where it was asked for: a pass of its own, after the run."""
+    if not options["profile_overhead"]:
+        return ()
+    run = recording.run
+    sources = {outline.name: run.sources[outline.source_index] for outline in run.suites}
+    failed = {solo.case.id for solo in recording.solos if solo.failure is not None}
+    return measure_costs(
+        [case for case in run.cases if case.id not in failed],
+        source_of=lambda case: sources[case.cell.suite],
+        settings=replace(run.settings, launches=COST_LAUNCHES),
+        engine=engine,
+    )
+
+
+def _print_costs(costs: tuple[CostRecording, ...], format_: str) -> None:
+    from rich.console import Console
+
+    from stepmark.analysis.profile_cost import summarize_cost
+    from stepmark.report.profile_overhead_table import overhead_sheet, render_overhead_markdown
+
+    summaries = [summarize_cost(cost) for cost in costs]
+    click.echo()
+    if format_ == "markdown":
+        click.echo(render_overhead_markdown(summaries), nl=False)
+    else:
+        Console(highlight=False).print(overhead_sheet(summaries))
 
 
 def _show_unfinished(store: Store, run_id: str | None, format_: str) -> None:

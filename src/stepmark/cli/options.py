@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from stepmark.errors import UsageError
-from stepmark.measure.expand import Selection
+from stepmark.measure.expand import STANDARD, Selection
 from stepmark.presets import PRESETS, make_settings
 from stepmark.records.case import mode_named
 from stepmark.records.settings import Isolation, Policy, Settings
@@ -18,7 +18,10 @@ from stepmark.units import parse_duration, parse_fraction
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-FORMATS = ("table", "markdown", "csv", "json", "jsonl", "criterion")
+FORMATS = (
+    *("table", "markdown", "csv", "json", "jsonl", "criterion"),
+    *("fragmented-text", "switchback-jsonl", "grid"),
+)
 _KINDS = tuple(kind.value.lower() for kind in VerdictKind)
 
 
@@ -41,7 +44,8 @@ measuring_options = _all(
         type=click.Choice(list(PRESETS)),
         default="standard",
         show_default=True,
-        help="How long to measure: at most 10, 40 or 100 launches per cell.",
+        help="How much: at most 10, 40 or 100 launches per cell, and the suite's cells of that name; "
+        "published: all cells of a published result.",
     ),
     click.option("--budget", metavar="TIME", help="Stop starting launches after this time: 60s, 5m."),
     click.option(
@@ -104,12 +108,19 @@ measuring_options = _all(
     click.option(
         "--against",
         metavar="RUN",
-        help="Compare with a stored run or baseline too, unpaired; with --format criterion its change lines.",
+        help="Compare with a stored run or baseline too, unpaired; with --format criterion its change lines. "
+        "`published` puts the published numbers beside ours.",
     ),
     click.option(
         "--fail-on",
         metavar="VERDICTS",
         help="Exit with 1 if any verdict is one of these: slower,inconclusive,invalid.",
+    ),
+    click.option(
+        "--with-profile-overhead",
+        "profile_overhead",
+        is_flag=True,
+        help="Then measure what torch.profiler costs each case, and print the table.",
     ),
     click.option("--quiet", is_flag=True, help="No progress display."),
 )
@@ -141,6 +152,7 @@ def selection_of(options: dict[str, Any]) -> Selection:
         condition=options.get("filter_"),
         dtypes=tuple(_names(options["dtype"])),
         modes=tuple(mode_named(name) for name in _names(options["mode"])),
+        preset=options.get("preset", STANDARD),
     )
 
 

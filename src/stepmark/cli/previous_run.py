@@ -1,4 +1,4 @@
-"""A previous run beside a report: the unpaired comparison below it, or Criterion's change lines."""
+"""What --against adds to a report: an unpaired comparison, Criterion's change lines, or published numbers."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from stepmark.store.store import Store
 
 FORMATS = ("table", "markdown", "criterion")
 """A comparison can stand below these; the others are one document each."""
+PUBLISHED = "published"
+"""Not a run: the published results that come with stepmark."""
 
 
 def checked_against(reference: str | None, format_: str, store: str | None) -> str | None:
@@ -23,6 +25,8 @@ def checked_against(reference: str | None, format_: str, store: str | None) -> s
             f"--against prints a comparison below the report, which --format {format_} has no place for",
             remedy=f"use one of {', '.join(FORMATS)}, or stepmark compare {reference} --format {format_}",
         )
+    if reference == PUBLISHED:
+        return PUBLISHED
     with Store.open(store_url(store), create=False) as opened:
         return opened.resolve(reference)
 
@@ -40,6 +44,10 @@ def print_against(
     if against is None:
         print_report(format_, judgement, recording, phases=phases)
         return
+    if against == PUBLISHED:
+        print_report(format_, judgement, recording, phases=phases)
+        _print_published(judgement)
+        return
     from stepmark.cli.compare_command import print_comparison
     from stepmark.comparing import compare_stored
 
@@ -50,3 +58,13 @@ def print_against(
         print_report(format_, judgement, recording, phases=phases)
         click.echo()
         print_comparison(format_, compare_stored(opened, against, recording), phases=phases)
+
+
+def _print_published(judgement: Judgement) -> None:
+    from rich.console import Console
+
+    from stepmark.published.beside import beside
+    from stepmark.report.published_table import published_table
+
+    click.echo()
+    Console(highlight=False).print(published_table(beside(judgement)))

@@ -35,6 +35,8 @@ class Cause(StrEnum):
     """The kernel killed the process for memory."""
     DECLARED = "declared"
     """The variant said that it does not exist here."""
+    PREDICTED = "predicted"
+    """The variant said beforehand what it needs, and it is not there: nothing was tried."""
     MISTAKE = "mistake"
     """The bench file uses stepmark wrongly: the run stops, for its author to mend it."""
 

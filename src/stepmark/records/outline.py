@@ -22,6 +22,16 @@ class VariantOutline(Record, frozen=True, kw_only=True):
     """First line of the variant's docstring."""
 
 
+class PresetOutline(Record, frozen=True, kw_only=True):
+    """The part of the axes that a preset measures."""
+
+    name: str
+    axes: tuple[Axis, ...]
+    """Those that differ from the suite's own."""
+    variants: tuple[str, ...] = ()
+    """Only these; empty means all."""
+
+
 class SuiteOutline(Record, frozen=True, kw_only=True):
     """A suite as data."""
 
@@ -29,6 +39,9 @@ class SuiteOutline(Record, frozen=True, kw_only=True):
     about: str = ""
     axes: tuple[Axis, ...] = ()
     variants: tuple[VariantOutline, ...] = ()
+    presets: tuple[PresetOutline, ...] = ()
+    where: str = ""
+    """A filter: only points that pass exist."""
     modes: tuple[Mode, ...] = (Mode.TRAIN,)
     dtypes: tuple[str, ...] = ("float32",)
     source_index: int = 0
