@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from stepmark.errors import BenchFileError, UsageError
+from stepmark.errors import BenchFileError
 from stepmark.measure.assignment import WarmupAssignment
 from stepmark.measure.expand import Selection
 from stepmark.measure.protocol import Described
-from stepmark.records.case import Case, Cell
 from stepmark.records.environment import TorchFacts
 from stepmark.records.outcome import Cause, Failure
 from stepmark.records.outline import Axis, SuiteOutline, VariantOutline
 from stepmark.records.settings import Settings
 from stepmark.records.source import BuiltinSource, Source
 from stepmark.records.warmup import WarmupRecording, WarmupTrial
-from stepmark.warming import SHOWN_CASES, WarmupOrder, choose, measure_warmup
-from tests.support.properties import steady
+from stepmark.warming import WarmupOrder, measure_warmup
 from tests.support.trials import make_failure
 from tests.support.warmups import MS, make_trial
 
@@ -83,53 +79,3 @@ def test_a_mistake_in_the_bench_file_stops_at_once() -> None:
     with pytest.raises(BenchFileError, match="returned nothing"):
         measured(warmer, "dense", features="16")
     assert len(warmer.assignments) == 1
-
-
-def cases(num: int = 2) -> list[Case]:
-    cells = [Cell(suite="layers", axes=(("features", 16 * (n + 1)),)) for n in range(num)]
-    return [Case(variant=variant, cell=cell) for cell in cells for variant in ("dense", "dense_fused")]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "layers/dense[features=16]/cpu/float32/train",
-        "layers/dense[features=16",
-        "dense[features=16]",
-    ],
-)
-def test_names_and_beginnings(text: str) -> None:
-    assert choose(cases(), text).id == "layers/dense[features=16]/cpu/float32/train"
-
-
-def test_a_whole_name_goes_before_the_beginning_of_another() -> None:
-    assert choose(cases(1), "dense").variant == "dense"
-    assert choose(cases(1), "dense_").variant == "dense_fused"
-
-
-def test_a_case_alone_need_not_be_named() -> None:
-    assert choose(cases(1)[:1], None) == cases(1)[0]
-
-
-@pytest.mark.parametrize("text", [None, "dense", "layers/"])
-def test_several_are_listed(text: str | None) -> None:
-    with pytest.raises(UsageError, match="one by one") as caught:
-        choose(cases(), text)
-    assert "layers/dense[features=32]/cpu/float32/train" in caught.value.detail
-    assert "--case" in caught.value.remedy
-
-
-def test_an_unknown_name_lists_what_there_is() -> None:
-    with pytest.raises(UsageError, match="no case is called 'sparse'") as caught:
-        choose(cases(30), "sparse")
-    *listed, last = caught.value.detail.splitlines()
-    assert len(listed) == SHOWN_CASES
-    assert last == f"and {60 - SHOWN_CASES} more"
-
-
-@steady
-@given(st.integers(1, 6), st.data())
-def test_every_case_can_be_named_by_its_id(num: int, data: st.DataObject) -> None:
-    every = cases(num)
-    chosen = data.draw(st.sampled_from(every))
-    assert choose(every, chosen.id) == chosen

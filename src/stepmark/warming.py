@@ -7,18 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from stepmark.errors import BenchFileError, UsageError
+from stepmark.errors import BenchFileError
 from stepmark.instruments.host_facts import environment
 from stepmark.measure.assignment import WarmupAssignment
+from stepmark.measure.choice import choose
 from stepmark.measure.expand import Selection, expand, select
 from stepmark.measure.protocol import Described
-from stepmark.records.case import Case
 from stepmark.records.outcome import Cause
 from stepmark.records.settings import Settings
 from stepmark.records.source import FileSource, Source
 from stepmark.records.warmup import WarmupRecording, WarmupTrial
-
-SHOWN_CASES = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +50,7 @@ def measure_warmup(
     described = engine.describe(order.sources, order.device)
     outlines = select(described.suites, order.selection)
     cases = expand(outlines, condition=order.selection.condition, device=described.device)
-    case = choose(cases, order.case)
+    case = choose(cases, order.case, purpose="a warm-up")
     origin = next(outline.source_index for outline in outlines if outline.name == case.cell.suite)
     trials = []
     for number in range(order.settings.launches):
@@ -76,35 +74,6 @@ def measure_warmup(
         ),
         trials=tuple(trials),
     )
-
-
-def choose(cases: Sequence[Case], text: str | None) -> Case:
-    """The one case that the text names: its variant, its id, or the beginning of its id."""
-    fitting = list(cases) if text is None else _named(cases, text)
-    if len(fitting) == 1:
-        return fitting[0]
-    listed = fitting or list(cases)
-    ids = [case.id for case in listed[:SHOWN_CASES]]
-    more = len(listed) - len(ids)
-    detail = "\n".join([*ids, f"and {more} more"] if more else ids)
-    if not fitting:
-        raise UsageError(
-            f"no case is called '{text}'", remedy="name one of the cases above with --case", detail=detail
-        )
-    what = f"'{text}' names" if text else "the target has"
-    raise UsageError(
-        f"{what} {len(fitting)} cases, and a warm-up is looked at one by one",
-        remedy="choose one of the cases above with --case, or narrow them with --set, --dtype and --mode",
-        detail=detail,
-    )
-
-
-def _named(cases: Sequence[Case], text: str) -> list[Case]:
-    """Whole names before beginnings; the suite's name may be left out."""
-    whole = [case for case in cases if text in (case.variant, case.id)]
-    return whole or [
-        case for case in cases if case.id.startswith(text) or case.id.partition("/")[2].startswith(text)
-    ]
 
 
 def _stop_at_mistake(trial: WarmupTrial) -> None:

@@ -165,7 +165,8 @@ def test_the_store_survives_kill_9_and_the_run_resumes(stepmark: CommandLine, be
     assert document["run"]["status"] == "complete"
     cells = [(launch["cell"]["axes"][0][1], launch["role"]) for launch in launches(document)]
     assert [cells.count((features, "measure")) for features in (16, 32)] == [6, 6]
-    assert [cells.count((features, "alone")) for features in (16, 32)] == [2, 2]
+    alone = [cells.count((features, "alone")) for features in (16, 32)]
+    assert min(alone) >= 2, "more where a busy machine makes a level in company look changed"
     numbers = [(launch["cell"]["axes"][0][1], launch["number"]) for launch in launches(document)]
     assert len({*numbers}) == len(numbers)
     assert len(solos(document)) == 4

@@ -12,6 +12,12 @@ from stepmark.zoo.capture import captured
 from stepmark.zoo.lora import LoRAAdapter, LoRALinear
 from stepmark.zoo.norms import LayerNorm, RMSNorm
 
+# Of torch's own capture on CUDA: it warms up on one stream and captures on another.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The AccumulateGrad node's stream"),
+    pytest.mark.filterwarnings("ignore:Attempting to run cuBLAS"),
+]
+
 
 class Counted(nn.Module):
     """Counts how often its Python runs."""

@@ -196,6 +196,17 @@ def test_of_equal_scores_the_first_is_chosen() -> None:
         torch.testing.assert_close(layer(x[:1]), layer(x)[:1])
 
 
+@pytest.mark.parametrize("num_rows", [1, 3])
+def test_scores_that_sixteen_bits_cannot_tell_apart_are(num_rows: int) -> None:
+    """256 and 257: the second is the larger, but bfloat16 rounds it to the first."""
+    layer = FragmentedLinear(4, 1, 2, 0, dtype=torch.bfloat16).eval()
+    torch.nn.init.constant_(layer.selector, 1.0)
+    with torch.no_grad():
+        layer.weight[0], layer.weight[1] = 0.0, 1.0
+        y = layer(torch.tensor([[128.0, 128.0, 128.0, 129.0]] * num_rows, dtype=torch.bfloat16))
+    assert y.tolist() == [[256.0]] * num_rows, "257 in bfloat16"
+
+
 @pytest.mark.parametrize("selection", SELECTIONS)
 def test_only_what_asks_for_a_gradient_gets_one(selection: Selection) -> None:
     layer = FragmentedLinear(12, 5, 3, selection=selection)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from stepmark.zoo.quantize import (
+    BLOCK,
     LEAST,
     dequantize_rowwise,
     quantize_columnwise,
@@ -63,6 +66,18 @@ def test_rows_are_the_formula(x: Tensor) -> None:
     for row, top, found in zip(wide, largest, codes.tolist(), strict=True):
         wanted = np.rint(row * (wide.dtype.type(127) / top)) if top > LEAST else np.zeros_like(row)
         assert found == wanted.tolist()
+
+
+@pytest.mark.parametrize("shape", [(1, BLOCK + 1), (BLOCK // 100 + 3, 100), (7, BLOCK // 3)])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_large_matrices_are_quantised_block_by_block_and_no_otherwise(
+    shape: tuple[int, int], dtype: torch.dtype
+) -> None:
+    """Only matrices are; with one more dimension the same is computed in one go."""
+    x = torch.randn(shape, generator=torch.Generator().manual_seed(0)).to(dtype)
+    assert torch.equal(quantize_rowwise(x)[0], quantize_rowwise(x.unsqueeze(0))[0][0])
+    assert torch.equal(quantize_global(x)[0], quantize_global(x.unsqueeze(0))[0][0])
+    assert torch.equal(quantize_columnwise(x)[0], quantize_rowwise(x.t().unsqueeze(0))[0][0].t())
 
 
 @steady
@@ -142,6 +157,27 @@ def test_values_too_small_for_an_inverse_are_nought() -> None:
     codes, scale = quantize_rowwise(torch.tensor([[1e-38, -2e-38], [4e-36, 3e-36]]))
     assert codes.tolist() == [[0, 0], [127, 95]]
     assert scale.isfinite().all()
+
+
+class _Casts(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Sees what becomes int8: of what is not finite, the result differs from machine to machine."""
+
+    seen = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        if isinstance(out, Tensor) and out.dtype == torch.int8 and args[-1].is_floating_point():
+            assert args[-1].isfinite().all()
+            self.seen += 1
+        return out
+
+
+@pytest.mark.parametrize("quantize", ALL)
+@pytest.mark.parametrize("value", [0.0, 1e-44, 1e-38, 1.0, 1e38])
+def test_only_finite_numbers_become_codes(quantize: Quantizer, value: float) -> None:
+    with _Casts() as casts:  # type: ignore[no-untyped-call]
+        quantize(torch.full((3, 4), value))
+    assert casts.seen == 1
 
 
 @pytest.mark.parametrize("quantize", ALL)

@@ -158,26 +158,44 @@ def test_only_what_asks_for_a_gradient_gets_one(quantization: Quantization, memo
                 assert leaf.grad is None
 
 
-def saved_bytes(layer: SwitchBackLinear, x: Tensor) -> int:
-    """What the layer keeps for backward, without its own parameters and the input, which live anyway."""
-    known = {tensor.data_ptr() for tensor in (x, *layer.parameters())}
-    sizes = []
+def saved(layer: SwitchBackLinear, x: Tensor) -> list[Tensor]:
+    """What the layer keeps for backward."""
+    kept: list[Tensor] = []
 
     def pack(tensor: Tensor) -> Tensor:
-        if tensor.data_ptr() not in known:
-            sizes.append(tensor.nbytes)
+        kept.append(tensor)
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
         layer(x)
-    return sum(sizes)
+    return kept
 
 
 def test_memory_efficient_keeps_codes_and_nothing_else() -> None:
     x = torch.randn(10, 6, requires_grad=True)
-    assert saved_bytes(SwitchBackLinear(6, 4, quantization="global"), x) == 0
-    kept = saved_bytes(SwitchBackLinear(6, 4, quantization="global", memory_efficient=True), x)
-    assert kept == (10 * 6 + 10 * 4) + (4 * 6 + 4), "codes and float32 scales of x and of W"
+    layer = SwitchBackLinear(6, 4, quantization="global")
+    assert {tensor.data_ptr() for tensor in saved(layer, x)} == {x.data_ptr(), layer.weight.data_ptr()}
+    layer = SwitchBackLinear(6, 4, quantization="global", memory_efficient=True)
+    kept = [(tensor.dtype, tuple(tensor.shape)) for tensor in saved(layer, x)]
+    assert kept == [
+        (torch.int8, (10, 6)),
+        (torch.float32, (10,)),
+        (torch.int8, (4, 6)),
+        (torch.float32, ()),
+    ]
+
+
+@pytest.mark.parametrize(("quantization", "memory_efficient"), KINDS)
+def test_nothing_is_kept_for_a_gradient_that_nobody_asks_for(
+    quantization: Quantization, memory_efficient: bool
+) -> None:
+    layer = SwitchBackLinear(6, 4, True, quantization, memory_efficient)
+    x = torch.randn(10, 6)
+    assert {tensor.shape[0] for tensor in saved(layer, x)} == {10}, "x alone, for the weight"
+    layer.weight.requires_grad_(False)
+    assert saved(layer, x) == []
+    shapes = {tuple(tensor.shape) for tensor in saved(layer, x.requires_grad_())}
+    assert shapes <= {(4, 6), ()}, "the weight alone, for x"
 
 
 def test_a_row_of_noughts_gives_the_bias_and_no_gradient() -> None:

@@ -79,6 +79,13 @@ def test_whole_numbers_up_to_127_are_exact(kind: str) -> None:
         assert torch.equal(found.bias, grad.double().sum(0))
 
 
+def test_the_bound_by_hand() -> None:
+    # half a step is 0.5 of x and 1 of w: 0.5 (254 + 2) + 1 (127 + 1) + 2 features of 0.5 * 1
+    x, weight = torch.tensor([[127.0, 1.0]]), torch.tensor([[254.0], [2.0]])
+    bound = error_bound(x, weight, torch.tensor([[127.0]]), torch.tensor([[254.0]]))
+    assert bound.item() == pytest.approx(128.0 + 128.0 + 1.0)
+
+
 def test_by_hand() -> None:
     # codes 127 and rint(0.3 * 127) = 38; weight codes 127 and -64 (of -63.5, to the even)
     x, weight = torch.tensor([[1.0, 0.3]]), torch.tensor([[2.0, -1.0]])

@@ -145,9 +145,9 @@ def hard_product(
     fragments = torch.unflatten(x, 1, selector.shape)
     with torch.no_grad():
         chosen = _scores(fragments, selector).argmax(-1)
-        is_chosen = chosen.unsqueeze(-1) == torch.arange(selector.shape[0], device=x.device)
         rows, spans = _group(chosen, selector.shape[0])
-    rest = fragments.masked_fill(is_chosen.unsqueeze(-1), 0.0).flatten(1)
+    every = torch.arange(x.shape[0], device=x.device)
+    rest = fragments.index_put((every, chosen), x.new_zeros(())).flatten(1)
     own = fragments[rows, chosen[rows]].to(weight.dtype)  # under autocast the input may be narrower
     expert: Tensor = _GroupedProduct.apply(own, weight, spans)  # type: ignore[no-untyped-call]
     y = _narrow(rest, compressor, decompressor, bias)

@@ -127,10 +127,10 @@ class SwitchBackLinear(nn.Linear):
         )
 
     def _apply(self, fn: Any, recurse: bool = True) -> Self:
-        prepared = self.weight_codes is not None
-        self.weight_codes = self.weight_scale = None  # a cast would round the scales
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        return self.prepare_for_eval() if prepared else self
+        if self.weight_codes is not None:
+            self.prepare_for_eval()  # a cast has rounded the scales
+        return self
 
     def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
         super()._load_from_state_dict(*args, **kwargs)
