@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,13 @@ from stepmark.engines.local import LocalEngine
 from stepmark.records.settings import Settings
 
 BENCHES = Path(__file__).parent / "benches"
+
+
+@pytest.fixture(autouse=True)
+def collecting() -> Iterator[None]:
+    """Commands that are about to leave turn the garbage collector off; a test does not leave."""
+    yield
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

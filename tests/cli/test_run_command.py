@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import time
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ def wait_for_launches(stepmark: CommandLine, process: subprocess.Popen[str], cou
     while time.monotonic() < deadline and process.poll() is None:
         if stepmark.store.exists():
             try:
-                with sqlite3.connect(f"file:{stepmark.store}?mode=ro", uri=True) as connection:
+                with closing(sqlite3.connect(f"file:{stepmark.store}?mode=ro", uri=True)) as connection:
                     if connection.execute("select count(*) from launches").fetchone()[0] >= count:
                         return
             except sqlite3.OperationalError:
@@ -154,7 +155,7 @@ def test_the_store_survives_kill_9_and_the_run_resumes(stepmark: CommandLine, be
         process.kill()
         process.communicate()
         assert gone(stepmark), "workers die with their runner"
-        with sqlite3.connect(stepmark.store) as connection:
+        with closing(sqlite3.connect(stepmark.store)) as connection:
             assert connection.execute("pragma integrity_check").fetchone() == ("ok",)
         assert stepmark("runs").returncode == 0
         resumed += 1

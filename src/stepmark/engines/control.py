@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import select
 import socket
 from collections.abc import Sequence
 
@@ -76,3 +77,11 @@ class ControlChannel:
 
     def close(self) -> None:
         self._socket.close()
+
+
+def is_ready(file: socket.socket | ControlChannel, seconds: float) -> bool:
+    """Whether there is something to read within this time. By poll: select refuses descriptors from 1024 on,
+    which a program with many files open hands out."""
+    poll = select.poll()
+    poll.register(file, select.POLLIN)
+    return bool(poll.poll(seconds * 1000.0))

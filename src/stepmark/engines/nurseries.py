@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import signal
 import socket
 import subprocess
@@ -13,7 +12,16 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from stepmark.engines.control import ControlChannel, Exited, Kill, Preload, Preloaded, Start, Started
+from stepmark.engines.control import (
+    ControlChannel,
+    Exited,
+    Kill,
+    Preload,
+    Preloaded,
+    Start,
+    Started,
+    is_ready,
+)
 from stepmark.engines.process import Descriptors
 from stepmark.errors import EngineError
 
@@ -59,8 +67,7 @@ class ForkNursery:
 
     def status(self, pid: int, wait: float) -> int | None:
         while pid not in self._exits:
-            ready, _, _ = select.select([self._channel], [], [], wait)
-            if not ready:
+            if not is_ready(self._channel, wait):
                 return None
             self._take()
         return self._exits[pid]

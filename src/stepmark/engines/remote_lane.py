@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import select
 from collections.abc import Sequence
 
+from stepmark.engines.control import is_ready
 from stepmark.engines.process import Tick, WorkerProcess
 from stepmark.measure.failures import LaneStopped
 from stepmark.measure.protocol import BlockDone, Built, Command, Event, FlagsChanged, LaneFailed, Warmed
@@ -64,7 +64,7 @@ class RemoteLane:
         turns = self._worker.turns
         assert turns is not None
         while True:
-            ready, _, _ = select.select([turns], [], [], 1.0)
+            ready = is_ready(turns, 1.0)
             if ready and turns.recv(1):
                 return
             if self._worker.watch(1.0 if ready else 0.0):

@@ -121,13 +121,16 @@ def soft_product(
     bias: Tensor | None,
 ) -> Tensor:
     """All fragments, weighted: (B, n) to (B, o)."""
-    fragments = torch.unflatten(x, 1, selector.shape)
+    fragments = x.view(-1, *selector.shape)
     probability = torch.softmax(_scores(fragments, selector), dim=-1).unsqueeze(-1)
-    own = (fragments * probability.to(x.dtype)).flatten(1)
-    # Not x - own: where a fragment has nearly all, little of 16 bits would be left.
-    rest = (fragments * (1.0 - probability).to(x.dtype)).flatten(1)
-    y = _narrow(rest, compressor, decompressor, bias)
-    return torch.addmm(y, own, weight.flatten(0, 1))
+    if x.dtype.itemsize > 2:
+        own = fragments * probability
+        rest = fragments - own
+    else:  # where one fragment has nearly all, the difference would have hardly a digit left
+        own = fragments * probability.to(x.dtype)
+        rest = fragments * (1.0 - probability).to(x.dtype)
+    y = _narrow(rest.view(x.shape), compressor, decompressor, bias)
+    return torch.addmm(y, own.view(x.shape), weight.view(-1, weight.shape[2]))
 
 
 def hard_product(
@@ -142,7 +145,7 @@ def hard_product(
     """The best fragment of every row: (B, n) to (B, o)."""
     if x.shape[0] == 1 and not torch.is_grad_enabled():
         return _one_row(x, selector, weight, compressor, decompressor, bias=bias)
-    fragments = torch.unflatten(x, 1, selector.shape)
+    fragments = x.view(-1, *selector.shape)
     with torch.no_grad():
         chosen = _scores(fragments, selector).argmax(-1)
         rows, spans = _group(chosen, selector.shape[0])
@@ -163,7 +166,8 @@ def _one_row(
     *,
     bias: Tensor | None,
 ) -> Tensor:
-    """One row needs no sorting; n = 4096 reads so little that every call spared is seen."""
+    """One row needs no sorting, and reads so little that every operation spared is seen: just after other weights
+    went through the cache, the smallest takes 20 to 100 µs."""
     fragments = x.view(selector.shape)
     chosen = int(_scores(fragments, selector).argmax())
     rest = fragments.clone()
@@ -174,8 +178,9 @@ def _one_row(
 
 def _scores(fragments: Tensor, selector: Tensor) -> Tensor:
     """(..., F, s) to (..., F), in float32 at least."""
-    wide = torch.promote_types(fragments.dtype, torch.float32)
-    return (fragments.to(wide) * selector).sum(-1)
+    if fragments.dtype.itemsize <= 2:
+        fragments = fragments.float()
+    return (fragments * selector).sum(-1)
 
 
 def _narrow(x: Tensor, compressor: Tensor, decompressor: Tensor, bias: Tensor | None) -> Tensor:
