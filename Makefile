@@ -16,7 +16,8 @@ test: .venv/installed-dev  ## all checks and all tests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not process" -n 2
+	$(BIN)/python -m pytest -m process
 
 check: .venv/installed-dev  ## the inner loop: checks, and the tests that start no processes
 	$(BIN)/ruff check .

@@ -2,7 +2,7 @@
 
 Side by side in one process over the published grid; inputs change from call to call, so that the chosen
 fragments do. The limit is 1 / (U/F + 1/16), U the number of fragments that a call chose:
-python -m benchmarks.zoo_fragmented [--features 4096 8192] [--threads 1]
+python -m benchmarks.zoo_fragmented [--features 4096 8192] [--batch 1]
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def main() -> None:
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 8, 16])
     parser.add_argument("--fragments", type=int, nargs="+", default=[2, 8, 32, 128])
     parser.add_argument("--seconds", type=float, default=3.0, help="for each row")
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--threads", type=int, default=1, help="more need cores without neighbours")
     told = parser.parse_args()
     torch.set_num_threads(told.threads)
-    print(machine_line(), f"· {told.threads} threads")
+    print(machine_line(), f"· {told.threads} thread(s)")
     names = [
         "n",
         "batch",

@@ -1,6 +1,6 @@
 """SwitchBackLinear against nn.Linear in float32 on a CPU: forward and backward, and where the time goes.
 
-Side by side in one process: python -m benchmarks.zoo_switchback [--threads 1]
+Side by side in one process: python -m benchmarks.zoo_switchback
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ SHAPES = ((512, 768, 3072), (512, 3072, 768), (1024, 1024, 4096), (1024, 4096, 1
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=10.0, help="for each table's row")
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--threads", type=int, default=1, help="more need cores without neighbours")
     parser.add_argument("--dtype", default="float32")
     told = parser.parse_args()
     torch.set_num_threads(told.threads)
     dtype = getattr(torch, told.dtype)
-    print(machine_line(), f"· {told.threads} threads · VNNI {'yes' if HAS_VNNI else 'no'} · {told.dtype}")
+    print(machine_line(), f"· {told.threads} thread(s) · VNNI {'yes' if HAS_VNNI else 'no'} · {told.dtype}")
     print("\nForward and backward; ratios are nn.Linear / SwitchBack, above 1 is faster.\n")
     print("| rows, in, out | Linear ms | vector | global | global, memory-efficient |\n|---|---|---|---|---|")
     for shape in SHAPES:
