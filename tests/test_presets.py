@@ -21,7 +21,7 @@ def test_the_users_choice_wins(preset: str) -> None:
 
 def test_presets_are_ordered_by_effort() -> None:
     assert [make_settings(name).launches for name in ("quick", "standard", "full")] == [10, 40, 100]
-    assert [make_settings(name).stop for name in ("quick", "standard", "full")] == [True, True, False]
+    assert all(make_settings(name).stop for name in ("quick", "standard", "full"))
 
 
 def test_quick_has_shorter_launches() -> None:

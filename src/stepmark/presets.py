@@ -10,7 +10,7 @@ from stepmark.records.settings import Settings
 PRESETS: dict[str, dict[str, Any]] = {
     "quick": {"launches": 10, "pilot": 0, "round_seconds": 0.08, "min_rounds": 3, "warmup_seconds": 0.03},
     "standard": {},
-    "full": {"launches": 100, "stop": False},
+    "full": {"launches": 100},
     "published": {},
 }
 """What each says about time; which points of its axes a suite measures, it says itself: `Suite(presets=)`."""

@@ -40,8 +40,6 @@ def quick_cases() -> list[tuple[str, Case]]:
 @pytest.mark.parametrize("name", SUITES)
 @pytest.mark.parametrize("preset", PRESETS)
 def test_needs_can_be_said_at_every_point(name: str, preset: str) -> None:
-    if preset == "published" and name == "precision":
-        pytest.skip("nothing was published about it")
     cases = cases_of(name, preset)
     assert cases
     for case in cases:

@@ -71,6 +71,7 @@ def build_warmup_view(recording: WarmupRecording, summary: WarmupSummary) -> War
             f"mean and population std of the next {averaged}, medians over launches",
             f"workers by {process.started_by}",
             recording.environment.host.cpu_model,
+            *(recording.environment.torch.devices[:1] if recording.case.cell.device != "cpu" else ()),
             f"torch {recording.environment.torch.version}",
             f"stepmark {recording.environment.stepmark}",
             "not stored",

@@ -17,13 +17,18 @@ from stepmark.authoring.workload import Ops, Step
 mixed = Suite(
     "mixed_precision",
     axes={"features": [256, 1024, 2048], "tokens": [256]},
-    presets={"quick": {"features": [256]}, "standard": {"features": [256, 1024]}},
+    presets={
+        "quick": {"features": [256]},
+        "standard": {"features": [256, 1024]},
+        "published": {"variant": ["float32", "autocast_bfloat16", "autocast_float16"]},
+    },
     about="Linear, ReLU, layer norm, linear: float32, under autocast, and in bfloat16 throughout.",
 )
 accumulation = Suite(
     "accumulation",
     axes={"terms": [1000]},
     modes=["ops"],
+    presets={"published": {"variant": ["into_float32", "into_float16", "float16_into_float32"]}},
     about="Adding 0.01 a thousand times into accumulators of other types.",
 )
 
