@@ -54,10 +54,16 @@ class Engines:
 
 
 def settings_for(threads: int, *, seconds: float, seed: int, stop: bool, separate: bool = False) -> Settings:
-    """As `stepmark run --budget` has them; without stopping for what is replayed later."""
+    """As `stepmark run --no-audit --budget` has them; without stopping for what is replayed later."""
     isolation = Isolation.SEPARATE if separate else Isolation.SHARED
     return make_settings(
-        "standard", threads=threads, budget=seconds, seed=seed, isolation=isolation, stop=stop
+        "standard",
+        threads=threads,
+        budget=seconds,
+        seed=seed,
+        isolation=isolation,
+        stop=stop,
+        audit=False,
     )
 
 

@@ -122,14 +122,18 @@ def _ours(task: Comparing, engines: Engines, *, turns: int) -> Measured:
 
 
 def _slowed(task: Comparing, engines: Engines) -> Measured:
-    """The dose is counted by the price that turns have now."""
+    turn, turns = _dose(task, engines)
+    return replace(_ours(task, engines, turns=turns), turn=short(turn))
+
+
+def _dose(task: Comparing, engines: Engines) -> tuple[float, int]:
+    """The price that a turn has now, and how many make the effect by it."""
     condition = task.condition
     about = condition.effect / task.turns
     turn = price_now(
         condition.workload, threads=condition.threads, about=about, seed=task.seed + 1, engines=engines
     )
-    turns = max(1, round(condition.effect / turn)) if turn > 0.0 else task.turns
-    return replace(_ours(task, engines, turns=turns), turn=short(turn))
+    return turn, max(1, round(condition.effect / turn)) if turn > 0.0 else task.turns
 
 
 def _compare(task: Comparing, engines: Engines, cores: tuple[int, ...]) -> Result:
@@ -139,7 +143,8 @@ def _compare(task: Comparing, engines: Engines, cores: tuple[int, ...]) -> Resul
         bursting = condition.load is Load.BURSTS
         stack.enter_context(bursts(str(task.seed)) if bursting else nullcontext())
         if condition.tool in TOOLS:
-            sides = visit(condition, turns=task.turns, seconds=task.seconds, seed=task.seed)
+            _, turns = _dose(task, engines)
+            sides = visit(condition, turns=turns, seconds=task.seconds, seed=task.seed)
         else:
             measured = _slowed(task, engines) if condition.effect else _ours(task, engines, turns=0)
     surroundings = Surroundings(
