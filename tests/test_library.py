@@ -36,10 +36,19 @@ def make_suite() -> sm.Suite:
 def test_a_suite_made_in_a_function_is_sent_by_value(tmp_path: Path) -> None:
     place = tmp_path / "kept.db"
     result = sm.run(
-        make_suite(), preset="quick", launches=2, axes={"features": [8]}, margin="2%", store=str(place)
+        make_suite(),
+        preset="quick",
+        launches=2,
+        axes={"features": [8]},
+        margin="2%",
+        accept=["dead-work"],
+        audit=False,
+        store=str(place),
     )
     assert [case.outcome for case in result.cases] == [Outcome.MEASURED, Outcome.CRASHED]
     assert result.recording.run.policy.margin == 0.02
+    assert result.recording.run.policy.accepted == ("dead-work",)
+    assert not result.recording.run.settings.audit
     assert [case.case.cell.axes for case in result.cases] == [(("features", 8),)] * 2
     with Store.open(f"sqlite:///{place}") as store:
         assert store.load(result.id) == result.recording

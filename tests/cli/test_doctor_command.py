@@ -70,6 +70,24 @@ def test_the_self_test(stepmark: CommandLine) -> None:
 
 
 @pytest.mark.process
+def test_ceilings_are_measured_and_kept(stepmark: CommandLine) -> None:
+    first = json.loads(stepmark("doctor", "--ceilings", "--format", "json", "--quiet").stdout)
+    assert (first["device"], first["threads"]) == ("cpu", 1)
+    second = stepmark("doctor", "--ceilings")
+    assert second.returncode == 0, second.stderr
+    assert "best of 2 measurements" in second.stdout
+    assert "float32 product" in second.stdout
+    assert "measuring the ceilings" in second.stderr
+
+
+@pytest.mark.process
+def test_a_device_without_ceilings(stepmark: CommandLine) -> None:
+    done = stepmark("doctor", "--ceilings", "--device", "cuda:63", "--quiet")
+    assert done.returncode == 2
+    assert "nothing can be measured on 'cuda:63'" in done.stderr
+
+
+@pytest.mark.process
 def test_ctrl_c_prints_what_is_known(stepmark: CommandLine) -> None:
     process = stepmark.start("doctor", "--selftest", "--budget", "2m")
     assert process.stderr is not None

@@ -75,9 +75,15 @@ def test_options_reach_the_run(stepmark: CommandLine, benches: Path) -> None:
         *("run", str(benches / "bench_plain.py"), *QUICK, "--set", "features=8", "--mode", "forward"),
         *("--dtype", "bfloat16", "--seed", "7", "--threads", "2", "--margin", "5%", "--launches", "3"),
         *("--isolation", "separate", "--format", "json", "--quiet"),
+        *("--no-audit", "--accept", "dead-work,phase-bleed", "--accept", "dead-work"),
     )
     assert done.returncode == 0, done.stderr
-    run = json.loads(done.stdout)["run"]
+    document = json.loads(done.stdout)
+    run = document["run"]
+    assert run["settings"]["audit"] is False
+    assert run["policy"]["accepted"] == ["dead-work", "phase-bleed"]
+    solos = [trial for trial in document["trials"] if trial["type"] == "solo"]
+    assert [solo["evidence"]["inspection"] for solo in solos] == [None] * len(solos)
     assert run["settings"]["seed"] == 7
     assert run["settings"]["threads"] == 2
     assert run["settings"]["launches"] == 3
@@ -228,7 +234,7 @@ def test_versus_needs_no_file(stepmark: CommandLine) -> None:
 def test_a_full_disk_keeps_what_was_measured(tmp_path: Path, benches: Path) -> None:
     small = tmp_path / "small"
     small.mkdir()
-    inside = private_mount('mount -t tmpfs -o size=400k tmpfs "$D"', small)
+    inside = private_mount('mount -t tmpfs -o size=700k tmpfs "$D"', small)
     stepmark = CommandLine(home=tmp_path, before=inside)
     done = stepmark(
         "run", str(benches / "bench_plain.py"), *QUICK, "--launches", "400", "--store", str(small / "a.db")

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stepmark.measure.protocol import VERSION, Began, Command, Event, Request
+from stepmark.measure.command import Command
+from stepmark.measure.protocol import VERSION, Began, Event, Request
 from tests.support.arbitrary import records
 
 REQUESTS = get_args(Request)

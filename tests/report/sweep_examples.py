@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stepmark.audit import MEANINGS
 from stepmark.records.case import Case, Cell, Mode
 from stepmark.records.finding import Finding, FindingName, Severity
 from stepmark.records.outcome import Cause, Outcome, Stage
@@ -54,6 +55,7 @@ def sweep() -> Judgement:
             case=Case(variant="mine", cell=cell).id,
             message=f"block medians still fell by {place + 2}.1 % when warm-up ended after 5 s",
             remedy="give warm-up more time, or look for a cache that keeps growing",
+            meaning=MEANINGS[FindingName.NEVER_SETTLED],
         )
         for place, cell in enumerate(chosen[3:8])
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from stepmark.errors import UsageError
 from stepmark.interchange import fragmented_text as fragmented_reader
@@ -13,6 +14,7 @@ from stepmark.interchange import switchback_jsonl as switchback_reader
 from stepmark.records.case import AxisValue, Cell, Mode
 from stepmark.records.environment import LoadFacts
 from stepmark.records.evidence import Evidence
+from stepmark.records.inspection import Inspection, MemoryFacts, PhaseInspection
 from stepmark.records.run import Judgement, Recording
 from stepmark.records.sample import Layout, Sample, pack
 from stepmark.records.settings import Isolation
@@ -41,7 +43,7 @@ def fragmented_run(*, dtypes: tuple[str, ...] = ("float32",)) -> Judgement:
     return make_judgement([(outline("fragmented", [*lanes], axes), dict.fromkeys(cells, lanes))])
 
 
-def solos(judgement: Judgement) -> Recording:
+def solos(judgement: Judgement, inspection: Inspection | None = None) -> Recording:
     return Recording(
         run=judgement.run,
         solos=tuple(
@@ -49,7 +51,12 @@ def solos(judgement: Judgement) -> Recording:
                 case=case,
                 started=EPOCH,
                 seconds=0.1,
-                evidence=Evidence(layout=LAYOUT, trainable_parameters=4160, peak_rss_bytes=300 << 20),
+                evidence=Evidence(
+                    layout=LAYOUT,
+                    trainable_parameters=4160,
+                    peak_rss_bytes=300 << 20,
+                    inspection=inspection,
+                ),
             )
             for case in judgement.run.cases
         ),
@@ -73,6 +80,20 @@ def test_fragmented_text_has_a_section_a_size_and_nn_linear_once() -> None:
         "#Tests stepmark.zoo.FragmentedLinear, run 20270115-080000-k3f9, cpu, float32\n\nBench"
     )
     assert text.endswith("  Parameters: 4160\n")
+
+
+def test_fragmented_text_takes_the_peak_of_an_instrumented_step_where_there_was_one() -> None:
+    judgement = fragmented_run()
+    phases = tuple(
+        PhaseInspection(phase=phase, peak_bytes=mebibytes << 20)
+        for phase, mebibytes in (("forward", 2), ("backward", 7), ("optimizer", 4))
+    )
+    inspection = Inspection(phases=phases, memory=MemoryFacts(own=5 << 20))
+    document = fragmented_reader.parse(fragmented_text.render(judgement, solos(judgement, inspection)), "x")
+    assert document.sections[0].linear.peak == "12.0"
+    broken = replace(inspection, problem="RuntimeError")
+    document = fragmented_reader.parse(fragmented_text.render(judgement, solos(judgement, broken)), "x")
+    assert document.sections[0].linear.peak == "300.0"
 
 
 def test_fragmented_text_names_each_dtype_and_says_nan_for_what_is_missing() -> None:

@@ -94,7 +94,7 @@ def test_table_with_every_phase(name: str) -> None:
     check_golden(f"{name}.phases.txt", terminal.render(EXAMPLES[name](), phases=True))
 
 
-@pytest.mark.parametrize("name", ["normal", "separate", "names"])
+@pytest.mark.parametrize("name", ["normal", "separate", "names", "findings"])
 def test_table_in_ascii(name: str) -> None:
     file = io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True)
     console = Console(file=file, width=80, height=100, color_system=None, legacy_windows=False)
@@ -122,7 +122,7 @@ def test_markdown(name: str) -> None:
     check_golden(f"{name}.md", markdown.render(EXAMPLES[name]()))
 
 
-@pytest.mark.parametrize("name", ["normal", "failures", "ops", "names"])
+@pytest.mark.parametrize("name", ["normal", "failures", "findings", "ops", "names"])
 def test_csv(name: str) -> None:
     check_golden(f"{name}.csv", csv_table.render(EXAMPLES[name]()))
 

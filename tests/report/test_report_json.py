@@ -19,7 +19,7 @@ from tests.report.small_recording import HUGE, record
 from tests.report.troubled_examples import failures
 from tests.support.properties import steady
 
-PACKED = {"nanoseconds", "rounds", "first"}
+PACKED = {"nanoseconds", "rounds", "first", "live_bytes", "own_bytes"}
 
 
 def repacked(value: Any) -> Any:

@@ -106,9 +106,9 @@ def test_a_baseline_alone_is_marked_where_it_is_doubted() -> None:
     judgement = EXAMPLES["findings"]()
     baseline = replace(judgement, cases=judgement.cases[:1], findings=())
     assert "verdict" not in terminal.render(baseline)
-    finding = replace(judgement.findings[0], case=judgement.cases[0].case.id)
+    finding = replace(judgement.findings[1], case=judgement.cases[0].case.id)
     doubted = terminal.render(replace(baseline, findings=(finding,)))
-    assert re.search(r"dense .* baseline +!", doubted)
+    assert re.search(r"dense .* baseline +!a", doubted)
 
 
 def test_a_report_is_printed_as_wide_as_the_console() -> None:

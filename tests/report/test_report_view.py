@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from stepmark.records.estimate import Method
-from stepmark.records.finding import Severity
+from stepmark.records.finding import FindingName, Severity
 from stepmark.records.outcome import Outcome
 from stepmark.records.settings import Policy
 from stepmark.records.verdict import Reason, VerdictKind
@@ -70,13 +70,23 @@ def test_findings_are_grouped_gravest_first() -> None:
     assert [group.severity for group in groups] == sorted(
         (group.severity for group in groups), key=list(Severity).index, reverse=True
     )
-    assert [len(group.places) for group in groups] == [1, 1, 1, 1, 1, 1, 1, 2]
+    assert {group.name: len(group.places) for group in groups if len(group.places) > 1} == {
+        FindingName.LEFTOVER_MEMORY: 2,
+        FindingName.NOISY_NEIGHBOUR: 2,
+    }
 
 
-def test_a_note_raises_no_doubt_and_an_error_does() -> None:
-    dense, mine = build_view(findings()).suites[0].cells[0].rows
-    assert (dense.doubt, dense.doubtful) == (Severity.NOTE, False)
-    assert (mine.doubt, mine.doubtful) == (Severity.ERROR, True)
+def test_marks_lead_to_the_groups() -> None:
+    view = build_view(findings())
+    letters = {group.name: group.letter for group in view.findings}
+    dense, wrong, twin, hasty = view.suites[0].cells[0].rows
+    memory = letters[FindingName.LEFTOVER_MEMORY]
+    assert dense.marks == f"!{memory}"
+    assert wrong.marks == f"✗{letters[FindingName.WRONG_NUMBERS]}!{memory}"
+    assert twin.marks == f"({letters[FindingName.SAME_WORK_AS_BASELINE]})"
+    assert hasty.marks.startswith("✗")
+    assert hasty.marks.endswith("+")
+    assert letters[FindingName.NOISY_NEIGHBOUR] == ""
 
 
 def test_what_varies_in_a_sweep() -> None:

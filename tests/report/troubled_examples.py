@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from stepmark.records.case import Case
+from stepmark.audit import MEANINGS
+from stepmark.records.case import Case, Cell
 from stepmark.records.finding import Finding, FindingName, Severity
 from stepmark.records.outcome import Cause, Outcome, Stage
 from stepmark.records.run import Judgement, RunStatus
 from stepmark.records.settings import Settings
 from stepmark.records.verdict import Reason
 from tests.report.builder import SEPARATE, Compared, Lane, cells, failure, make_judgement, outline
-from tests.report.shorthand import FAILED, FASTER, INCONCLUSIVE, INVALID, train
+from tests.report.shorthand import CROSSES, FAILED, INCONCLUSIVE, INVALID, train
 
 TORCH_ALLOCATION = (
     "RuntimeError: [enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: "
@@ -100,45 +101,50 @@ def baseline_failed() -> Judgement:
 
 
 def findings() -> Judgement:
-    """Every finding of the closed list."""
+    """Errors, warnings and notes, of the baseline too, one accepted, and more than marks can show."""
     axes = {"features": (512,)}
     (cell,) = cells("mylayer", axes)
-    mine, dense = Case(variant="mine", cell=cell).id, Case(variant="dense", cell=cell).id
-    severities = [
-        Severity.WARNING,
-        Severity.ERROR,
-        Severity.NOTE,
-        Severity.WARNING,
-        Severity.WARNING,
-        Severity.NOTE,
-        Severity.WARNING,
-        Severity.WARNING,
-    ]
     made = [
-        Finding(
-            name=name,
-            severity=severity,
-            case=mine,
-            message=f"seen: {name.value} 4.2 %",
-            remedy=f"what to do about {name.value}",
+        _finding(cell, variant, name, severity, accepted=accepted)
+        for variant, name, severity, accepted in (
+            ("dense", FindingName.NOISY_NEIGHBOUR, Severity.NOTE, False),
+            ("dense", FindingName.LEFTOVER_MEMORY, Severity.WARNING, False),
+            ("wrong", FindingName.WRONG_NUMBERS, Severity.ERROR, False),
+            ("wrong", FindingName.LEFTOVER_MEMORY, Severity.WARNING, False),
+            ("wrong", FindingName.NOISY_NEIGHBOUR, Severity.NOTE, False),
+            ("twin", FindingName.SAME_WORK_AS_BASELINE, Severity.WARNING, True),
+            ("hasty", FindingName.BACKWARD_DOES_NOTHING, Severity.ERROR, False),
+            ("hasty", FindingName.OPTIMIZER_DOES_NOTHING, Severity.ERROR, False),
+            ("hasty", FindingName.COMPILED_INSIDE, Severity.WARNING, False),
+            ("hasty", FindingName.NEVER_SETTLED, Severity.WARNING, False),
+            ("hasty", FindingName.FEW_LAUNCHES, Severity.WARNING, False),
+            ("hasty", FindingName.THREADS_DIFFER, Severity.WARNING, False),
         )
-        for name, severity in zip(FindingName, severities, strict=True)
     ]
-    busy = Finding(
-        name=FindingName.MACHINE_BUSY,
-        severity=Severity.NOTE,
-        case=dense,
-        message="load 7.9 on 16 cores",
-        remedy="what to do about machine-busy",
-    )
+    audited = Compared(kind=INVALID, ratio=(0.8, 0.79, 0.81), reasons=(Reason.AUDIT,))
     lanes = {
         "dense": Lane(times=train(0.41, forward=0.1, backward=0.3)),
-        "mine": Lane(
-            times=train(0.33, forward=0.08, backward=0.24),
-            verdict=Compared(kind=FASTER, ratio=(0.8, 0.79, 0.81)),
+        "wrong": Lane(times=train(0.33, forward=0.08, backward=0.24), verdict=audited),
+        "twin": Lane(
+            times=train(0.41, forward=0.1, backward=0.3),
+            verdict=Compared(kind=INCONCLUSIVE, ratio=(1.004, 0.99, 1.018), reasons=CROSSES),
         ),
+        "hasty": Lane(times=train(0.33, forward=0.08, backward=0.24), verdict=audited),
     }
-    return make_judgement([(outline("mylayer", tuple(lanes), axes), {cell: lanes})], findings=[*made, busy])
+    return make_judgement([(outline("mylayer", tuple(lanes), axes), {cell: lanes})], findings=made)
+
+
+def _finding(cell: Cell, variant: str, name: FindingName, severity: Severity, *, accepted: bool) -> Finding:
+    return Finding(
+        name=name,
+        severity=severity,
+        case=Case(variant=variant, cell=cell).id,
+        message=f"seen in {variant}: {len(name)} of 30 launches",
+        remedy=f"what to do about {name.value}",
+        meaning=MEANINGS[name],
+        numbers=(("launches", float(len(name))),),
+        accepted=accepted,
+    )
 
 
 def one_launch() -> Judgement:

@@ -24,8 +24,8 @@ _NEXT = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0004"
-down_revision = "0003"
+revision = "0005"
+down_revision = "0004"
 
 def upgrade():
     with op.batch_alter_table("launches") as table:
@@ -58,9 +58,9 @@ def release_next(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, last: str) 
     """Pretend that this stepmark knows one migration more."""
     scripts = tmp_path / "50% migrations"
     shutil.copytree(migration.SCRIPTS, scripts)
-    (scripts / "versions" / "r0004_next.py").write_text(_NEXT.format(last=last))
+    (scripts / "versions" / "r0005_next.py").write_text(_NEXT.format(last=last))
     monkeypatch.setattr(migration, "SCRIPTS", scripts)
-    monkeypatch.setattr(schema, "REVISION", "0004")
+    monkeypatch.setattr(schema, "REVISION", "0005")
 
 
 def test_the_migrations_lead_to_the_tables_of_the_code(file: Path, tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_an_older_store_is_migrated_with_what_is_in_it(
     assert rows(file, "SELECT id, run_id, cell, record FROM launches") == before
     assert rows(file, "SELECT count(*) FROM lanes") == [(2,)]
     assert rows(file, "SELECT host FROM launches") == [(None,)]
-    assert rows(file, f"SELECT * FROM {schema.REVISION_TABLE}") == [("0004",)]
+    assert rows(file, f"SELECT * FROM {schema.REVISION_TABLE}") == [("0005",)]
     assert rows(file, "PRAGMA foreign_key_check") == []
 
 
@@ -112,7 +112,7 @@ def test_a_migration_that_fails_changes_nothing(
     with pytest.raises(StoreError, match="no such table: nowhere"):
         Store.open(f"sqlite:///{file}")
     assert rows(file, tables) == before
-    assert rows(file, f"SELECT * FROM {schema.REVISION_TABLE}") == [("0003",)]
+    assert rows(file, f"SELECT * FROM {schema.REVISION_TABLE}") == [("0004",)]
 
 
 def test_a_newer_store_is_refused(file: Path) -> None:

@@ -1,9 +1,8 @@
 """changes-its-neighbours: beside the others a lane runs at another level than alone.
 
 Evidence. The case's level in launches without company against its level in launches with it, each launch one
-median
-          of the primary phase (stats/company.py): the whole 99 % interval of their ratio lies beyond 5 %.
-          Believed only when the case has run alone often enough.
+          median of the primary phase (stats/company.py): the whole 99 % interval of their ratio lies beyond 5
+          %. Believed only when the case has run alone often enough.
 Why.      Lanes share caches, allocator, threads and global settings. What company adds is not the layer's
           own, and where it adds more to one lane than to another the ratio is wrong. The cell is then
           measured again in separate processes.
@@ -26,9 +25,10 @@ from stepmark.stats.company import change_in_company, is_changed
 
 def changes_its_neighbours(case: CaseLanes) -> Finding | None:
     """Once per case, with both numbers of launches."""
-    company, alone = (_levels(case, role) for role in (Role.MEASURE, Role.ALONE))
+    alone = _levels(case, Role.ALONE)
     if alone.size < case.run.settings.enough_alone:
         return None
+    company = _levels(case, Role.MEASURE)
     change = change_in_company(company, alone)
     if not is_changed(change):
         return None
@@ -42,6 +42,7 @@ def changes_its_neighbours(case: CaseLanes) -> Finding | None:
             f"{company.size} launches in company, {alone.size} alone)"
         ),
         remedy="its cell was measured again in separate processes; look for threads, caches or global state",
+        numbers=(("ratio", factor), ("ratio_low", low), ("ratio_high", high)),
     )
 
 

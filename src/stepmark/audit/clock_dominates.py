@@ -12,6 +12,7 @@ import numpy as np
 
 from stepmark.audit.lanes import CaseLanes
 from stepmark.audit.primary import primary_seconds
+from stepmark.audit.quantities import percent, time
 from stepmark.records.finding import Finding, FindingName, Severity
 from stepmark.stats.arrays import pad
 from stepmark.stats.quantile import median
@@ -41,8 +42,9 @@ def clock_dominates(case: CaseLanes) -> Finding | None:
         severity=Severity.WARNING,
         case=case.id,
         message=(
-            f"the clock adds {clock * 1e6:.3g} µs to an iteration of {iteration * 1e6:.3g} µs ({share:.1%}; "
-            f"{MAX_SHARE:.0%} is the limit)"
+            f"the clock adds {time(clock)} to an iteration of {time(iteration)} "
+            f"({percent(share)}; {percent(MAX_SHARE)} is the limit)"
         ),
         remedy="measure a larger step, or several calls as one step",
+        numbers=(("clock_seconds", clock), ("iteration_seconds", iteration), ("share", share)),
     )

@@ -26,4 +26,5 @@ def few_launches(case: CaseLanes) -> Finding | None:
         case=case.id,
         message=f"measured in {num_launches} {launches}; an interval over launches needs {MIN_LAUNCHES}",
         remedy="ask for more with --launches, or give the run a larger --budget",
+        numbers=(("launches", float(num_launches)),),
     )

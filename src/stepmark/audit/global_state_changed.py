@@ -1,4 +1,4 @@
-"""global-state-changed: a lane's block left a global setting different from how it found it.
+"""changes-its-neighbours, the settings: a lane's block left a global setting different from how it found it.
 
 Evidence. `LaneTrial.flag_changes`: precision, determinism and thread settings read before and after blocks.
 Why.      Lanes share a process. The setting is put back before the next lane's turn, so the neighbours are
@@ -8,10 +8,8 @@ Why.      Lanes share a process. The setting is put back before the next lane's 
 from __future__ import annotations
 
 from stepmark.audit.lanes import CaseLanes
+from stepmark.audit.quantities import listed
 from stepmark.records.finding import Finding, FindingName, Severity
-
-MAX_NAMED = 3
-"""Settings spelled out in the message; more are counted."""
 
 
 def global_state_changed(case: CaseLanes) -> Finding | None:
@@ -24,17 +22,16 @@ def global_state_changed(case: CaseLanes) -> Finding | None:
             f"{one.name} from {one.before} to {one.after}" for changes in changed for one in changes
         )
     )
-    named = ", ".join(kinds[:MAX_NAMED])
-    more = f" and {len(kinds) - MAX_NAMED} more" if len(kinds) > MAX_NAMED else ""
     return Finding(
-        name=FindingName.GLOBAL_STATE_CHANGED,
+        name=FindingName.CHANGES_ITS_NEIGHBOURS,
         severity=Severity.WARNING,
         case=case.id,
         message=(
-            f"changed {named}{more} in {len(changed)} of {len(case.lanes)} launches, "
+            f"changed {listed(kinds)} in {len(changed)} of {len(case.lanes)} launches, "
             f"first {_when(changed[0][0].round)}; it was put back each time"
         ),
         remedy="set it at the top of the bench file, for all variants, or measure with --isolation separate",
+        numbers=(("launches", float(len(changed))), ("settings", float(len(kinds)))),
     )
 
 

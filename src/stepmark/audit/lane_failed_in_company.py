@@ -29,4 +29,5 @@ def lane_failed_in_company(case: CaseLanes) -> Finding | None:
             f"{first.outcome}: {first.message}"
         ),
         remedy="measure with --isolation separate, or read the traceback kept with the case",
+        numbers=(("failures", float(len(failures))), ("launches", float(len(case.lanes)))),
     )

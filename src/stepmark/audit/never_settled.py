@@ -26,4 +26,5 @@ def never_settled(case: CaseLanes) -> Finding | None:
             f"at {case.run.settings.warmup_cap:g} s"
         ),
         remedy="look for compilation, autotuning or growing state in the step; a longer warm-up may help",
+        numbers=(("unsettled", float(num_restless)), ("launches", float(len(warmups)))),
     )

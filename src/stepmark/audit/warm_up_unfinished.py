@@ -18,6 +18,7 @@ import numpy as np
 
 from stepmark.audit.lanes import CaseLanes
 from stepmark.audit.primary import primary_seconds
+from stepmark.audit.quantities import percent
 from stepmark.records.finding import Finding, FindingName, Severity
 from stepmark.records.trial import LaneTrial, LaunchTrial
 from stepmark.stats.arrays import FloatArray
@@ -50,10 +51,11 @@ def warm_up_unfinished(case: CaseLanes) -> Finding | None:
         severity=Severity.WARNING,
         case=case.id,
         message=(
-            f"the first tenth of the rounds is {math.expm1(typical):.1%} slower than the last half, by "
-            f"{EFFECT:.0%} or more in {num_slow} of {len(falls)} launches"
+            f"the first tenth of the rounds is {percent(math.expm1(typical))} slower than the last half, by "
+            f"{percent(EFFECT)} or more in {num_slow} of {len(falls)} launches"
         ),
         remedy="`stepmark warmup` shows how many iterations it takes, and why",
+        numbers=(("fall", math.expm1(typical)), ("slow", float(num_slow)), ("launches", float(len(falls)))),
     )
 
 

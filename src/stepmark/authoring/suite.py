@@ -13,6 +13,7 @@ from stepmark.authoring.point import Point
 from stepmark.authoring.workload import Workload
 from stepmark.errors import UsageError
 from stepmark.records.case import AxisValue, mode_named
+from stepmark.records.finding import finding_named
 from stepmark.records.outline import Axis, PresetOutline, SuiteOutline, VariantOutline
 
 Build = Callable[[Any], Workload]
@@ -33,6 +34,8 @@ class Variant:
     baseline: bool
     needs: Foresee | None = None
     """What it will need at a point; None where nobody knows."""
+    accepts: tuple[str, ...] = ()
+    """Findings its author expects."""
 
     def at(self, point: Point) -> Workload:
         return self.build(point)
@@ -91,7 +94,12 @@ class Suite:
     def variant(self, build: Build) -> Build: ...
     @overload
     def variant(
-        self, *, baseline: bool = ..., name: str | None = ..., needs: Foresee | None = ...
+        self,
+        *,
+        baseline: bool = ...,
+        name: str | None = ...,
+        needs: Foresee | None = ...,
+        accepts: Sequence[str] = ...,
     ) -> Callable[[Build], Build]: ...
 
     def variant(
@@ -101,15 +109,18 @@ class Suite:
         baseline: bool = False,
         name: str | None = None,
         needs: Foresee | None = None,
+        accepts: Sequence[str] = (),
     ) -> Build | Callable[[Build], Build]:
         """Register a function that builds a workload at a point; usable with and without arguments.
 
         `needs` foretells memory and work at a point: what cannot fit, or would take forever, is not tried.
+        `accepts` names findings that are meant to be there, like same-work-as-baseline of a twin.
         """
 
         def register(function: Build) -> Build:
             called = name or function.__name__
-            self._add(Variant(name=called, build=function, baseline=baseline, needs=needs))
+            expected = tuple(finding_named(each).value for each in accepts)
+            self._add(Variant(name=called, build=function, baseline=baseline, needs=needs, accepts=expected))
             return function
 
         return register(build) if build is not None else register
@@ -134,7 +145,9 @@ class Suite:
             about=self.about,
             axes=tuple(Axis(name=name, values=values) for name, values in self.axes.items()),
             variants=tuple(
-                VariantOutline(name=v.name, baseline=v.baseline or lone, about=_first_line(v.build))
+                VariantOutline(
+                    name=v.name, baseline=v.baseline or lone, about=_first_line(v.build), accepts=v.accepts
+                )
                 for v in self.variants.values()
             ),
             presets=tuple(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from stepmark.authoring.expectation import Expect
 from stepmark.authoring.inputs import Input
 
 Inputs = Input | Sequence[Any] | Any
@@ -29,6 +30,13 @@ class Step:
     """A dtype's name: forward and loss run under torch.autocast."""
     compile: bool | Mapping[str, Any] = field(default=False, kw_only=True)
     """torch.compile the module, with these options."""
+    reference: Callable[..., Any] | None = field(default=None, kw_only=True)
+    """Called with a copy of the module and the inputs, all in float64: returns what the output should be.
+    Output and gradients are held against it and against its own gradients, before anything is timed."""
+    tolerance: float | None = field(default=None, kw_only=True)
+    """Largest difference allowed, relative to the largest number of the reference; by dtype if not given."""
+    expects: Expect | None = field(default=None, kw_only=True)
+    """Claims that the audit checks."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,12 @@ class Ops:
     totals: Mapping[str, Sequence[str]] = field(default_factory=dict, kw_only=True)
     primary: str | None = field(default=None, kw_only=True)
     """The operation or total a verdict is about: the first total, or the first operation, by default."""
+    references: Mapping[str, Callable[[], Any]] = field(default_factory=dict, kw_only=True)
+    """By operation: what its result should be, computed in float64 or exactly."""
+    tolerance: float | None = field(default=None, kw_only=True)
+    """As of a Step."""
+    expects: Expect | None = field(default=None, kw_only=True)
+    """Claims that the audit checks, about all operations together."""
 
     def __post_init__(self) -> None:
         if not self.operations:
@@ -53,6 +67,9 @@ class Ops:
                 raise ValueError(f"'{total}' is both an operation and a total")
         if self.primary is not None and self.primary not in {**self.operations, **self.totals}:
             raise ValueError(f"primary '{self.primary}' is neither an operation nor a total")
+        strange = [name for name in self.references if name not in self.operations]
+        if strange:
+            raise ValueError(f"references name unknown operations: {', '.join(strange)}")
 
 
 Workload = Step | Ops

@@ -18,6 +18,8 @@ COMMANDS = {
     "versus": "Compare modules written on the command line: no file at all.",
     "list": "List built-in suites and the bench files here.",
     "show": "Show a stored run again, judged anew.",
+    "audit": "Audit a stored run anew: every finding with numbers and remedy.",
+    "explain": "Explain a finding: its evidence, why it matters, how to mend it.",
     "runs": "List the stored runs.",
     "compare": "Compare two stored runs that were not interleaved.",
     "baseline": "Give stored runs a name to compare with.",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stepmark.cli.options import fail_on_of, store_option
+from stepmark.cli.options import failing_verdicts, store_option
 
 if TYPE_CHECKING:
     from stepmark.records.comparison import Comparison
@@ -57,7 +57,7 @@ def command(baseline: str, candidate: str, **options: Any) -> int:
     from stepmark.store.store import Store
     from stepmark.units import parse_fraction
 
-    fail_on = fail_on_of(options)
+    fail_on = failing_verdicts(options)
     names = [name.strip() for name in (options["allow"] or "").split(",") if name.strip()]
     terms = Terms(
         policy=Policy(margin=parse_fraction(options["margin"])),

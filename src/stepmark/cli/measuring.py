@@ -7,7 +7,8 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from stepmark.cli.options import command_line, fail_on_of, policy_of, selection_of, settings_of
+from stepmark.cli.fail_on import FailOn, fail_on_named
+from stepmark.cli.options import accepted_of, command_line, policy_of, selection_of, settings_of
 from stepmark.cli.previous_run import checked_against, print_against
 from stepmark.cli.progress import progress_display
 from stepmark.cli.screen import print_report
@@ -20,7 +21,6 @@ from stepmark.records.profile import CostRecording
 from stepmark.records.run import Judgement, Recording
 from stepmark.records.settings import Settings
 from stepmark.records.source import Source
-from stepmark.records.verdict import VerdictKind
 from stepmark.store.location import store_url
 from stepmark.store.store import Store
 
@@ -53,7 +53,7 @@ def resume_and_report(reference: str, options: dict[str, Any]) -> int:
 def _conclude(
     settings: Settings, options: dict[str, Any], *, order: Order | None = None, run_id: str | None = None
 ) -> int:
-    fail_on = fail_on_of(options)
+    fail_on, accepted = fail_on_named(options["fail_on"]), accepted_of(options["accept"])
     against = checked_against(options["against"], options["format_"], options["store"])
     with Store.open(store_url(options["store"])) as store, progress_display(options["quiet"]) as display:
         engine = LocalEngine(settings, start=options["start"], tick=display.tick)
@@ -70,7 +70,7 @@ def _conclude(
             raise
         finally:
             engine.close()
-    judgement = judged(recording)
+    judgement = judged(recording, recording.run.policy.accepting(accepted))
     print_against(options["format_"], judgement, recording, against=against, store=options["store"])
     if costs:
         _print_costs(costs, options["format_"])
@@ -121,9 +121,9 @@ def _show_unfinished(store: Store, run_id: str | None, format_: str) -> None:
         click.echo(err=True)
 
 
-def exit_code(judgement: Judgement, fail_on: frozenset[VerdictKind]) -> int:
+def exit_code(judgement: Judgement, fail_on: FailOn) -> int:
     """1 where a --fail-on condition holds, 3 where a case could not be measured, else 0."""
-    if any(case.verdict is not None and case.verdict.kind in fail_on for case in judgement.cases):
+    if fail_on.holds(judgement):
         return 1
     fine = {Outcome.MEASURED, Outcome.UNSUPPORTED, None}
     return 0 if all(case.outcome in fine for case in judgement.cases) else FAILED_CASES

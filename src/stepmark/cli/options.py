@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
@@ -12,6 +12,7 @@ from stepmark.errors import UsageError
 from stepmark.measure.expand import STANDARD, Selection
 from stepmark.presets import PRESETS, make_settings
 from stepmark.records.case import mode_named
+from stepmark.records.finding import finding_named
 from stepmark.records.settings import Isolation, Policy, Settings
 from stepmark.records.verdict import VerdictKind
 from stepmark.units import parse_duration, parse_fraction
@@ -36,6 +37,13 @@ def _all(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
 
 store_option = click.option(
     "--store", metavar="URL", help="Where runs are kept: a file or database URL [env: STEPMARK_STORE]."
+)
+
+accept_option = click.option(
+    "--accept",
+    multiple=True,
+    metavar="FINDINGS",
+    help="Findings, by name, that are expected and do not make a verdict INVALID.",
 )
 
 measuring_options = _all(
@@ -103,6 +111,8 @@ measuring_options = _all(
         show_default=True,
         help="How workers start: forked from a server with torch imported, or as fresh interpreters.",
     ),
+    accept_option,
+    click.option("--no-audit", is_flag=True, help="Leave out the instrumented step of each case."),
     store_option,
     click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True),
     click.option(
@@ -113,8 +123,9 @@ measuring_options = _all(
     ),
     click.option(
         "--fail-on",
-        metavar="VERDICTS",
-        help="Exit with 1 if any verdict is one of these: slower,inconclusive,invalid.",
+        metavar="NAMES",
+        help="Exit with 1 if there is one of these: verdicts like slower,invalid, findings by name, errors, "
+        "warnings.",
     ),
     click.option(
         "--with-profile-overhead",
@@ -138,11 +149,18 @@ def settings_of(options: dict[str, Any]) -> Settings:
         isolation=Isolation(options["isolation"]),
         stop=False if options["no_early_stop"] else None,
         timeout=parse_duration(options["timeout"]),
+        audit=False if options["no_audit"] else None,
     )
 
 
 def policy_of(options: dict[str, Any]) -> Policy:
-    return Policy(margin=parse_fraction(options["margin"]))
+    return Policy(margin=parse_fraction(options["margin"]), accepted=accepted_of(options["accept"]))
+
+
+def accepted_of(texts: Iterable[str]) -> tuple[str, ...]:
+    """The findings that --accept names, each once."""
+    names = [finding_named(name).value for text in texts for name in names_in(text)]
+    return tuple(dict.fromkeys(names))
 
 
 def selection_of(options: dict[str, Any]) -> Selection:
@@ -150,16 +168,16 @@ def selection_of(options: dict[str, Any]) -> Selection:
     return Selection(
         axes=dict(_assignment(text) for text in options.get("set_", ())),
         condition=options.get("filter_"),
-        dtypes=tuple(_names(options["dtype"])),
-        modes=tuple(mode_named(name) for name in _names(options["mode"])),
+        dtypes=tuple(names_in(options["dtype"])),
+        modes=tuple(mode_named(name) for name in names_in(options["mode"])),
         preset=options.get("preset", STANDARD),
     )
 
 
-def fail_on_of(options: dict[str, Any]) -> frozenset[VerdictKind]:
-    """The verdicts that make the command fail."""
+def failing_verdicts(options: dict[str, Any]) -> frozenset[VerdictKind]:
+    """The verdicts that make a comparison of stored runs fail."""
     kinds = []
-    for name in _names(options["fail_on"]):
+    for name in names_in(options["fail_on"]):
         if name.lower() not in _KINDS:
             raise UsageError(f"--fail-on knows no verdict '{name}'", remedy=f"use: {', '.join(_KINDS)}")
         kinds.append(VerdictKind(name.upper()))
@@ -180,7 +198,8 @@ def command_line() -> tuple[str, ...]:
     return ("stepmark", *(word.encode(errors="backslashreplace").decode() for word in sys.argv[1:]))
 
 
-def _names(text: str | None) -> list[str]:
+def names_in(text: str | None) -> list[str]:
+    """`a,b` as a list."""
     return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 

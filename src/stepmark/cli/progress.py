@@ -29,6 +29,8 @@ class ProgressDisplay:
 
     def tick(self) -> None: ...
 
+    def prepares(self, what: str) -> None: ...
+
     def begins(self, run: Run, resumed: int) -> None:  # noqa: ARG002
         self.run_id = run.id
 
@@ -58,6 +60,9 @@ class BarDisplay(ProgressDisplay):
 
     def tick(self) -> None:
         self._progress.refresh()
+
+    def prepares(self, what: str) -> None:
+        self._progress.update(self._task, description=what, refresh=True)
 
     def begins(self, run: Run, resumed: int) -> None:
         super().begins(run, resumed)
@@ -118,6 +123,9 @@ class LineDisplay(ProgressDisplay):
 
     def __init__(self) -> None:
         self._said = time.monotonic()
+
+    def prepares(self, what: str) -> None:
+        click.echo(f"stepmark: {what}", err=True)
 
     def advances(self, trial: Trial, done: int, total: int) -> None:
         if time.monotonic() - self._said >= _PLAIN_INTERVAL:

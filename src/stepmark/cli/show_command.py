@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from stepmark.cli.options import FORMATS, store_option
+from stepmark.cli.options import FORMATS, accept_option, store_option
 
 
 @click.command("show")
@@ -15,6 +15,7 @@ from stepmark.cli.options import FORMATS, store_option
 @click.option("--margin", metavar="FRACTION", help="Judge with another margin than the run's.")
 @click.option("--phases", is_flag=True, help="Every phase of every cell, also in a large sweep.")
 @click.option("--failures", is_flag=True, help="Tracebacks and output of the cases that failed.")
+@accept_option
 @click.option("--against", metavar="RUN", help="Compare with another stored run or baseline too, unpaired.")
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True)
 @store_option
@@ -22,6 +23,7 @@ def command(run: str, margin: str | None, **options: Any) -> int:
     """Show a stored run: its id, the beginning of it, or latest."""
     from msgspec.structs import replace
 
+    from stepmark.cli.options import accepted_of
     from stepmark.cli.previous_run import checked_against, print_against
     from stepmark.cli.screen import print_failures
     from stepmark.pipeline import judged
@@ -29,11 +31,12 @@ def command(run: str, margin: str | None, **options: Any) -> int:
     from stepmark.store.store import Store
     from stepmark.units import parse_fraction
 
+    accepted = accepted_of(options["accept"])
     against = checked_against(options["against"], options["format_"], options["store"])
     gc.disable()  # a million small records are made, kept and gone with the process: a tenth of the time
     with Store.open(store_url(options["store"]), create=False) as store:
         recording = store.load(store.resolve(run))
-    policy = recording.run.policy
+    policy = recording.run.policy.accepting(accepted)
     if margin is not None:
         policy = replace(policy, margin=parse_fraction(margin))
     judgement = judged(recording, policy)

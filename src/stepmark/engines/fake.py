@@ -18,6 +18,7 @@ from stepmark.measure.launch import conduct
 from stepmark.measure.program import Program
 from stepmark.measure.protocol import Began, Described, Event
 from stepmark.measure.solo import pass_alone
+from stepmark.records.ceilings import Ceilings
 from stepmark.records.environment import TorchFacts
 from stepmark.records.outline import SuiteOutline
 from stepmark.records.source import Source
@@ -50,6 +51,10 @@ class FakeEngine:
                 return self._solo(assignment)
             case LaunchAssignment():
                 return self._launch(assignment)
+
+    def ceilings(self, device: str) -> Ceilings | None:  # noqa: ARG002
+        """None: scripted time knows no physics."""
+        return None
 
     def close(self) -> None:
         self.closed = True

@@ -12,15 +12,17 @@ from typing import TypeVar
 from stepmark.engines.nurseries import ForkNursery, SpawnNursery
 from stepmark.engines.process import Nursery, Tick, WorkerProcess
 from stepmark.engines.remote_lane import RemoteLane
+from stepmark.engines.stopwatch import LaunchWatch, Stopwatch
 from stepmark.errors import BenchFileError
-from stepmark.instruments.host_facts import load_facts
-from stepmark.measure.assemble import Ended, Timing, last_entered, launch_trial, solo_trial, warmup_trial
+from stepmark.instruments.device_pace import pace_of
+from stepmark.measure.assemble import Ended, last_entered, launch_trial, solo_trial, warmup_trial
 from stepmark.measure.assignment import Assignment, LaunchAssignment, SoloAssignment, WarmupAssignment
 from stepmark.measure.engine import CutOff
 from stepmark.measure.launch import conduct
 from stepmark.measure.profile_assignment import TracingAssignment, WeighingAssignment
 from stepmark.measure.profile_trials import tracing_trial, weighing_trial
 from stepmark.measure.protocol import (
+    CeilingsMeasured,
     Describe,
     Described,
     Event,
@@ -28,12 +30,14 @@ from stepmark.measure.protocol import (
     LaneAlone,
     LaneFailed,
     Launch,
+    MeasureCeilings,
     Refused,
     Request,
     Solo,
     TakeTrace,
     WeighProfiler,
 )
+from stepmark.records.ceilings import Ceilings
 from stepmark.records.profile import TracingTrial, WeighingTrial
 from stepmark.records.settings import Isolation, Settings
 from stepmark.records.source import Source
@@ -94,10 +98,19 @@ class LocalEngine:
                     return self._separate_launch(assignment)
                 return self._shared_launch(assignment)
 
+    def ceilings(self, device: str) -> Ceilings | None:
+        """The best rates of the device, measured now; None where that came to nothing."""
+        worker = self._start(MeasureCeilings(device=device, threads=self._settings.threads))
+        try:
+            worker.join(self._tick)
+            return next((e.ceilings for e in worker.events if isinstance(e, CeilingsMeasured)), None)
+        finally:
+            worker.close()
+
     def warm_up(self, assignment: WarmupAssignment) -> WarmupTrial:
         """The first iterations in a fresh process. What it imports is not learnt: the next process is to meet
         the same first iterations."""
-        stopwatch = _Stopwatch()
+        stopwatch = Stopwatch()
         worker = self._start(
             FirstIterations(
                 source=assignment.source,
@@ -146,9 +159,12 @@ class LocalEngine:
     def _start(self, request: Request, *, turns: bool = False) -> WorkerProcess:
         return WorkerProcess(self._nursery, request, timeout=self._settings.timeout, with_turns=turns)
 
+    def _launch_watch(self) -> LaunchWatch:
+        return LaunchWatch(self._fork.pid if self._fork is not None else None)
+
     def _attend(self, request: Request, assemble: Callable[..., T]) -> T:
         """From start to end; `assemble` makes a trial of what it said, when, and how it died."""
-        stopwatch = _Stopwatch()
+        stopwatch = Stopwatch()
         worker = self._start(request)
         try:
             worker.join(self._tick)
@@ -168,7 +184,7 @@ class LocalEngine:
             self._nursery = self._spawn
 
     def _solo(self, assignment: SoloAssignment) -> SoloTrial:
-        stopwatch = _Stopwatch()
+        stopwatch = Stopwatch()
         worker = self._start(
             Solo(
                 source=assignment.source,
@@ -192,7 +208,7 @@ class LocalEngine:
             worker.close()
 
     def _shared_launch(self, assignment: LaunchAssignment) -> LaunchTrial:
-        stopwatch, load = _Stopwatch(), load_facts()
+        stopwatch = self._launch_watch()
         worker = self._start(
             Launch(
                 source=assignment.source,
@@ -215,7 +231,8 @@ class LocalEngine:
                 events,
                 processes=[_ended(worker)],
                 timing=stopwatch.timing(),
-                load=load,
+                load=stopwatch.load,
+                activity=stopwatch.activity(events),
                 cut_short=stopped or death is not None,
             )
         finally:
@@ -225,7 +242,7 @@ class LocalEngine:
         return trial
 
     def _separate_launch(self, assignment: LaunchAssignment) -> LaunchTrial:
-        stopwatch, load = _Stopwatch(), load_facts()
+        stopwatch = self._launch_watch()
         workers: list[WorkerProcess] = []
         events: list[Event] = []
         try:
@@ -235,7 +252,8 @@ class LocalEngine:
                 events,
                 processes=[_ended(worker) for worker in workers],
                 timing=stopwatch.timing(),
-                load=load,
+                load=stopwatch.load,
+                activity=stopwatch.activity(event for worker in workers for event in worker.events),
                 cut_short=stopped,
             )
         finally:
@@ -264,6 +282,7 @@ class LocalEngine:
             settings=assignment.settings,
             emit=events.append,
             now=time.perf_counter,
+            pace=pace_of(assignment.cell.device),
         )
         for lane in lanes:
             lane.leave()
@@ -279,14 +298,3 @@ def _stopped_by_user(act: Callable[[], None]) -> bool:
 
 def _ended(worker: WorkerProcess) -> Ended:
     return Ended(events=worker.read_all(), started_by=worker.started_by, output=worker.output())
-
-
-class _Stopwatch:
-    """When a trial began and how long it took."""
-
-    def __init__(self, now: Callable[[], float] = time.perf_counter) -> None:
-        self._now = now
-        self._started, self._begin = time.time(), now()
-
-    def timing(self) -> Timing:
-        return Timing(started=self._started, seconds=self._now() - self._begin)

@@ -55,6 +55,8 @@ class ForkNursery:
         theirs.close()
         self._channel = ControlChannel(ours)
         self._exits: dict[int, int] = {}
+        self.pid = self._server.pid
+        """Of the server: what its workers use of the processor is counted there once they have ended."""
 
     def preload(self, modules: Sequence[str], path: Sequence[str]) -> bool:
         """Have the server import modules; whether forking is still safe afterwards."""

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from stepmark.engines.control import is_ready
 from stepmark.engines.process import Tick, WorkerProcess
+from stepmark.measure.command import Command
 from stepmark.measure.failures import LaneStopped
-from stepmark.measure.protocol import BlockDone, Built, Command, Event, FlagsChanged, LaneFailed, Warmed
+from stepmark.measure.protocol import BlockDone, Built, Event, FlagsChanged, LaneFailed, Warmed
 
 
 class RemoteLane:

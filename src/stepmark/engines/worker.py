@@ -15,15 +15,21 @@ import torch
 
 from stepmark.authoring.load import check, load
 from stepmark.authoring.suite import Suite
+from stepmark.engines.turns import take_turns
 from stepmark.errors import StepmarkError
+from stepmark.instruments.descendants import descendants_seconds
+from stepmark.instruments.device_pace import pace_of
 from stepmark.instruments.displacement import displace
+from stepmark.instruments.inspection.memory import overlook, remember_import, remember_start
 from stepmark.instruments.torch_binding import bind
+from stepmark.instruments.torch_ceilings import measure_ceilings
 from stepmark.instruments.torch_clock import instrument_for
 from stepmark.instruments.torch_facts import resolve_device, torch_facts
 from stepmark.instruments.torch_gauges import TorchGauges
 from stepmark.instruments.torch_profile import TorchProfiler
 from stepmark.instruments.torch_ranges import with_ranges
-from stepmark.measure.failures import LaneStopped, from_exception, user_traceback
+from stepmark.instruments.torch_watch import TorchWatch
+from stepmark.measure.failures import from_exception, user_traceback
 from stepmark.measure.first_iterations import watch_start
 from stepmark.measure.journal import JournalWriter
 from stepmark.measure.lane import HostedLane
@@ -33,7 +39,7 @@ from stepmark.measure.program import Program
 from stepmark.measure.protocol import (
     VERSION,
     Began,
-    Command,
+    CeilingsMeasured,
     Describe,
     Described,
     Entered,
@@ -43,6 +49,7 @@ from stepmark.measure.protocol import (
     LaneAlone,
     LaneFailed,
     Launch,
+    MeasureCeilings,
     Refused,
     Request,
     Solo,
@@ -51,6 +58,7 @@ from stepmark.measure.protocol import (
 )
 from stepmark.measure.solo import pass_alone
 from stepmark.measure.tracing import take_trace
+from stepmark.measure.watch import ProcessSights
 from stepmark.records.case import Case
 from stepmark.records.outcome import Stage
 from stepmark.records.source import BuiltinSource, FileSource, Source
@@ -65,7 +73,8 @@ def work(request: Request, journal: JournalWriter, turns: socket.socket | None =
     if request.version != VERSION:
         emit(Refused(problem="runner and worker speak different protocols", remedy="reinstall stepmark"))
         return
-    threads = request.threads if isinstance(request, Describe) else request.settings.threads
+    told = request if isinstance(request, Describe | MeasureCeilings) else request.settings
+    threads = told.threads
     if threads is not None:
         torch.set_num_threads(threads)
     emit(Began(pid=os.getpid(), threads=torch.get_num_threads()))
@@ -85,12 +94,26 @@ def work(request: Request, journal: JournalWriter, turns: socket.socket | None =
             _take_trace(request, emit)
         case WeighProfiler():
             _weigh_profiler(request, emit)
-    emit(Finished(modules=_worth_preloading(known, request), path=tuple(sys.path)))
+        case MeasureCeilings():
+            emit(CeilingsMeasured(ceilings=measure_ceilings(request.device)))
+    emit(
+        Finished(
+            modules=_worth_preloading(known, request),
+            path=tuple(sys.path),
+            descendants_seconds=descendants_seconds(),
+        )
+    )
 
 
 def _worth_preloading(known: set[str], request: Request) -> tuple[str, ...]:
     """Modules imported on the way, but for bench files: those are the workers' own."""
-    sources = request.sources if isinstance(request, Describe) else (request.source,)
+    match request:
+        case Describe():
+            sources = request.sources
+        case MeasureCeilings():
+            sources = ()
+        case _:
+            sources = (request.source,)
     benches = {Path(source.path).stem for source in sources if isinstance(source, FileSource)}
     uninteresting = known | benches
     return tuple(
@@ -146,19 +169,30 @@ class _Instances:
     def __init__(self, suite: Callable[[], Suite], case: Case, seed: str) -> None:
         self._suite, self._case, self._seed = suite, case, seed
         self._built = 0
-        self._displacement: list[torch.Tensor] = []
+        self.displacement: list[torch.Tensor] = []
 
     def __call__(self) -> Program:
         variant, instance = self._case.variant, f"{self._seed}/{self._built}"
         self._built += 1
-        self._displacement = displace(random.Random(f"{instance}/{variant}"))
+        self.displacement = displace(random.Random(f"{instance}/{variant}"))
         return bind(self._suite().variants[variant], self._case, seed=random.Random(instance).getrandbits(31))
 
 
 def _solo(request: Solo, emit: Emit) -> None:
+    remember_start()
+    suite = _suite(request.source, request.case)
+    instances = _Instances(suite, request.case, request.seed)
+
+    def build() -> Program:
+        suite()
+        remember_import()
+        program = instances()
+        overlook(instances.displacement)
+        return program
+
     pass_alone(
         request.case.variant,
-        _Instances(_suite(request.source, request.case), request.case, request.seed),
+        build,
         instrument=instrument_for(request.case.cell.device),
         settings=request.settings,
         emit=emit,
@@ -215,12 +249,14 @@ def _launch(request: Launch, emit: Emit) -> None:
     except BaseException as error:
         emit(LaneFailed(variant=None, failure=from_exception(error, Stage.IMPORT)))
         return
+    sights = ProcessSights(TorchWatch(cell.device))
     lanes = [
         HostedLane(
             case.variant,
             _Instances(suite, case, request.seed),
             instrument_for(cell.device),
             request.settings,
+            sights=sights,
         )
         for case in request.cases
     ]
@@ -230,41 +266,17 @@ def _launch(request: Launch, emit: Emit) -> None:
         settings=request.settings,
         emit=emit,
         now=time.perf_counter,
+        pace=pace_of(cell.device),
     )
 
 
 def _lane_alone(request: LaneAlone, emit: Emit, turns: socket.socket) -> None:
-    """Wait for a command, obey, answer; between commands the process sleeps in a read."""
     case = request.case
     lane = HostedLane(
         case.variant,
         _Instances(_suite(request.source, case), case, request.seed),
         instrument_for(case.cell.device),
         request.settings,
+        sights=ProcessSights(TorchWatch(case.cell.device)),
     )
-    number = 0
-    while (order := turns.recv(1)) and order[0] != Command.LEAVE:
-        answer = Command.DONE
-        try:
-            match Command(order[0]):
-                case Command.BUILD:
-                    emit(Entered(stage=Stage.BUILD, variant=lane.variant))
-                    events = lane.build()
-                case Command.WARM_UP:
-                    emit(Entered(stage=Stage.WARMUP, variant=lane.variant))
-                    events = lane.warm_up()
-                case Command.RENEW:
-                    emit(Entered(stage=Stage.BUILD, variant=lane.variant, round=number))
-                    events = lane.renew(number)
-                case Command.BLOCK | Command.BLOCK_AFTER_LEAD_IN as command:
-                    emit(Entered(stage=Stage.ROUNDS, variant=lane.variant, round=number))
-                    events = lane.block(number, lead_in=command is Command.BLOCK_AFTER_LEAD_IN)
-                    number += 1
-                case other:
-                    raise AssertionError(f"{other!r} is no order")
-            for event in events:
-                emit(event)
-        except LaneStopped as stopped:
-            emit(LaneFailed(variant=case.variant, failure=stopped.failure))
-            answer = Command.FAILED
-        turns.send(bytes([answer]))
+    take_turns(lane, emit, turns)

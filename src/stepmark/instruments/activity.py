@@ -57,8 +57,7 @@ def watch(
 
 
 def _read(files: PseudoFiles) -> _Counters:
-    first = (files.text("proc/stat") or "").partition("\n")[0].split()
-    ticks = [int(field) for field in first[1:9] if field.isdigit()] if first[:1] == ["cpu"] else []
+    ticks = machine_ticks(files)
     pages = files.fields("proc/vmstat")
     swapped = [pages.get(name, "") for name in ("pswpin", "pswpout")]
     return _Counters(
@@ -70,12 +69,22 @@ def _read(files: PseudoFiles) -> _Counters:
     )
 
 
+def machine_ticks(files: PseudoFiles) -> list[int]:
+    """The line `cpu` of /proc/stat without its guest times: ticks since boot, over all cores, by kind."""
+    first = (files.text("proc/stat") or "").partition("\n")[0].split()
+    return [int(field) for field in first[1:9] if field.isdigit()] if first[:1] == ["cpu"] else []
+
+
+def process_fields(text: str) -> list[str]:
+    """What stands in /proc/PID/stat behind the process's name, which may hold brackets and blanks itself."""
+    return text.rpartition(") ")[2].split() if ") " in text else []
+
+
 def _processes(files: PseudoFiles) -> Mapping[int, tuple[str, int]] | None:
     found: dict[int, tuple[str, int]] = {}
     for text in files.texts("proc/[0-9]*/stat"):
         pid, _, rest = text.partition(" (")
-        name, _, behind = rest.rpartition(") ")
-        fields = behind.split()
+        name, fields = rest.rpartition(") ")[0], process_fields(text)
         if pid.isdigit() and len(fields) > _SYSTEM_TICKS:
             found[int(pid)] = (name, int(fields[_USER_TICKS]) + int(fields[_SYSTEM_TICKS]))
     return found or None

@@ -32,6 +32,20 @@ def quota_facts(files: PseudoFiles) -> QuotaFacts | None:
     return min(limits, key=lambda limit: limit.cores or 0.0, default=QuotaFacts())
 
 
+def held_back_seconds(files: PseudoFiles) -> dict[str, float]:
+    """By group, from the process's own up to the root: time since its making in which a core had to wait
+    because the group's time had run out. Summed over cores, so it may be more than the time that passed."""
+    found = {}
+    for membership in (files.text("proc/self/cgroup") or "").splitlines():
+        _, controllers, path = [*membership.split(":", 2), "", ""][:3]
+        for group in _groups(files, controllers, path):
+            counts = files.fields(f"{group}/cpu.stat")
+            for name, unit in (("throttled_usec", 1e-6), ("throttled_time", 1e-9)):
+                if counts.get(name, "").isdigit():
+                    found[group] = int(counts[name]) * unit
+    return found
+
+
 def _groups(files: PseudoFiles, controllers: str, path: str) -> list[str]:
     """Directories of the process's group and those above it, as far as they are there."""
     if not controllers:

@@ -8,10 +8,11 @@ the same library. Reasons for a low clock are bits; their meaning is from the NV
 from __future__ import annotations
 
 import importlib
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from stepmark.records.machine import GpuCard, GpuProcess
 
@@ -29,9 +30,20 @@ SLOWED_BY = {
 }
 """Bit 0x01, idle, is left out: a card that rests clocks down."""
 _CARD_FIELDS = "uuid,name,clocks.sm,clocks.max.sm,temperature.gpu,clocks_throttle_reasons.active"
+_CLOCK_FIELDS = "clocks.sm,clocks_throttle_reasons.active"
 _PROCESS_FIELDS = "gpu_uuid,pid,used_memory,process_name"
+_STRAIN = 0x04 | 0x08 | 0x20 | 0x40 | 0x80
+"""Reasons that come with work, not with settings: power, heat, and the hardware's own."""
 Ask = Callable[[str], str | None]
 """Passes one query to nvidia-smi and returns its comma-separated lines; None where it failed."""
+
+
+class GpuClock(NamedTuple):
+    """A card's pace at one moment."""
+
+    mhz: float | None
+    strained_by: tuple[str, ...]
+    """Power, heat, or the hardware itself; not settings, which are the user's."""
 
 
 def gpu_cards() -> tuple[GpuCard, ...] | None:
@@ -79,6 +91,46 @@ def _nvml_card(nvml: Any, handle: Any) -> GpuCard:
     )
 
 
+def gpu_clock(index: int) -> GpuClock | None:
+    """Of the card that torch counts as `index`; None where it cannot be asked."""
+    visible = [name.strip() for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name.strip()]
+    name = visible[index] if index < len(visible) else str(index)
+    try:
+        return clock_from_nvml(importlib.import_module("pynvml"), name)
+    except ImportError:
+        return clock_from_smi(_ask_smi, name) if shutil.which("nvidia-smi") else None
+
+
+def clock_from_nvml(nvml: Any, name: str) -> GpuClock | None:
+    """`name` is a number or begins a UUID."""
+    try:
+        nvml.nvmlInit()
+    except nvml.NVMLError:
+        return None
+    try:
+        if name.isdigit():
+            handle = nvml.nvmlDeviceGetHandleByIndex(int(name))
+        else:
+            handle = nvml.nvmlDeviceGetHandleByUUID(name)
+        return GpuClock(
+            mhz=float(nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM)),
+            strained_by=_strained_by(nvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)),
+        )
+    except (nvml.NVMLError, AttributeError):
+        return None
+    finally:
+        nvml.nvmlShutdown()
+
+
+def clock_from_smi(ask: Ask, name: str) -> GpuClock | None:
+    lines = ask(f"--id={name} --query-gpu={_CLOCK_FIELDS}")
+    fields = _fields(lines, _CLOCK_FIELDS) if lines else None
+    if fields is None:
+        return None
+    reasons = _number(fields[1], lambda text: int(text, 16))
+    return GpuClock(mhz=_number(fields[0], float), strained_by=_strained_by(reasons))
+
+
 def _nvml_process(nvml: Any, process: Any) -> GpuProcess:
     try:
         name = _text(nvml.nvmlSystemGetProcessName(process.pid))
@@ -124,7 +176,7 @@ def _smi_processes(lines: str, uuid: str) -> tuple[GpuProcess, ...]:
 def _ask_smi(query: str) -> str | None:
     try:
         done = subprocess.run(
-            ["nvidia-smi", query, "--format=csv,noheader,nounits"],
+            ["nvidia-smi", *query.split(), "--format=csv,noheader,nounits"],
             capture_output=True,
             text=True,
             errors="replace",
@@ -153,6 +205,10 @@ def _number(text: str, read: Callable[[str], T]) -> T | None:
 
 def _slowed_by(reasons: int | None) -> tuple[str, ...] | None:
     return None if reasons is None else tuple(name for bit, name in SLOWED_BY.items() if reasons & bit)
+
+
+def _strained_by(reasons: int | None) -> tuple[str, ...]:
+    return _slowed_by(None if reasons is None else reasons & _STRAIN) or ()
 
 
 def _text(name: str | bytes | None) -> str:

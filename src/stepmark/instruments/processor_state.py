@@ -29,7 +29,7 @@ def processor_facts(files: PseudoFiles, usable: frozenset[int] | None) -> Proces
         siblings=_siblings(files, usable if usable else online),
         governors=tuple(sorted(set(governors))) if governors else None,
         boost=_boost(files),
-        mhz=_mhz(files),
+        mhz=megahertz(files),
         max_mhz=max(most) / 1000.0 if most else None,
         hypervisor=_hypervisor(files),
     )
@@ -84,7 +84,8 @@ def _boost(files: PseudoFiles) -> bool | None:
     return bool(boost) if boost is not None else not no_turbo
 
 
-def _mhz(files: PseudoFiles) -> float | None:
+def megahertz(files: PseudoFiles) -> float | None:
+    """Of the fastest core."""
     now = files.numbers(f"{_CORE}/cpufreq/scaling_cur_freq")
     if now:
         return max(now) / 1000.0

@@ -13,6 +13,7 @@ Every iteration builds its own graph and uses it once; gradients never accumulat
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
@@ -23,11 +24,17 @@ from stepmark.authoring.point import Point
 from stepmark.authoring.suite import Variant
 from stepmark.authoring.workload import Ops, Step, Workload
 from stepmark.errors import BenchFileError
+from stepmark.instruments.inspection.examine import examine
+from stepmark.instruments.inspection.numbers import check_operations
+from stepmark.instruments.inspection.step_numbers import Claim, check_step
+from stepmark.instruments.inspection.subject import Subject, named_parameters
 from stepmark.instruments.prediction import refuse_hopeless
-from stepmark.instruments.torch_evidence import evidence_of
+from stepmark.instruments.torch_evidence import declared, evidence_of
 from stepmark.instruments.torch_inputs import make_inputs, torch_dtype
+from stepmark.instruments.torch_iteration import Iteration, under
 from stepmark.measure.program import Call, Program
 from stepmark.records.case import Case, Mode
+from stepmark.records.inspection import NumberCheck
 from stepmark.records.sample import Layout, Total
 
 
@@ -41,7 +48,7 @@ def bind(variant: Variant, case: Case, *, seed: int) -> Program:
     workload = variant.at(point)
     _check(workload, case)
     if isinstance(workload, Ops):
-        return _operations(workload)
+        return _operations(workload, device)
     bound = _BoundStep(workload, mode=case.cell.mode, device=device, dtype=dtype, seed=seed)
     return bound.inference() if case.cell.mode is Mode.FORWARD else bound.training()
 
@@ -59,16 +66,30 @@ def _check(workload: Workload | Any, case: Case) -> None:
         raise BenchFileError(f"{who} returned a Step in mode ops: declare modes=['train'] or ['forward']")
 
 
-def _operations(ops: Ops) -> Program:
+def _operations(ops: Ops, device: torch.device) -> Program:
     first = next(iter(ops.totals)) if ops.totals else next(iter(ops.operations))
-    return Program(
-        layout=Layout(
-            phases=tuple(ops.operations),
-            primary=ops.primary or first,
-            totals=tuple(Total(name=name, parts=tuple(parts)) for name, parts in ops.totals.items()),
-        ),
-        calls=tuple(ops.operations.values()),
+    layout = Layout(
+        phases=tuple(ops.operations),
+        primary=ops.primary or first,
+        totals=tuple(Total(name=name, parts=tuple(parts)) for name, parts in ops.totals.items()),
     )
+    calls = tuple(ops.operations.values())
+    subject = Subject(layout=layout, calls=calls, device=device, roots=calls)
+    return Program(
+        layout=layout,
+        calls=calls,
+        inspect=partial(evidence_of, layout, (), (), None, _nothing, claims=declared(ops)),
+        examine=partial(examine, subject),
+        verify=partial(_check_operations, ops) if ops.references else None,
+    )
+
+
+def _nothing() -> None:
+    """No operation's result is the output."""
+
+
+def _check_operations(ops: Ops) -> tuple[NumberCheck, ...]:
+    return tuple(check_operations(ops.operations, ops.references, tolerance=ops.tolerance))
 
 
 class _BoundStep:
@@ -82,12 +103,14 @@ class _BoundStep:
         modules = [one for one in (step.module, step.loss) if isinstance(one, torch.nn.Module)]
         for one in modules:
             one.to(device=device, dtype=dtype).train(mode is Mode.TRAIN)
+        self.modules = tuple(modules)
         self.parameters = list(dict.fromkeys(p for one in modules for p in one.parameters()))
         options = dict(step.compile) if not isinstance(step.compile, bool) else {}
         self.forward = torch.compile(module, **options) if step.compile is not False else module
         self.inputs = make_inputs(step.inputs, device=device, dtype=dtype, seed=seed + 1)
         self.targets = make_inputs(step.target, device=device, dtype=dtype, seed=seed + 2)
         self.loss = step.loss
+        self.step = step
         self.device, self.seed = device, seed
         self._autocast = torch_dtype(step.autocast) if step.autocast else None
         self._make_optimizer = step.optimizer
@@ -101,13 +124,18 @@ class _BoundStep:
         """Forward alone, no gradients."""
         call: Call = partial(self.forward, *self.inputs)
         if self._autocast is not None:
-            call = partial(_under, self.autocast, call)
+            call = partial(under, self.autocast, call)
         layout = Layout(phases=("forward",), primary="forward")
+        subject = self._subject(layout, (call,), call, context=torch.no_grad)
         return Program(
             layout=layout,
             calls=(call,),
             context=torch.no_grad,
-            inspect=partial(evidence_of, layout, self.parameters, self.inputs, None, call),
+            inspect=partial(
+                evidence_of, layout, self.parameters, self.inputs, None, call, claims=declared(self.step)
+            ),
+            examine=partial(examine, subject),
+            verify=self._verify(subject, partial(under, torch.no_grad, call), _nothing),
         )
 
     def training(self) -> Program:
@@ -123,92 +151,77 @@ class _BoundStep:
         if self._make_optimizer and not trainable:
             raise ValueError("this step has an optimizer but no parameters to train")
         optimizer = self._make_optimizer(trainable) if self._make_optimizer else None
-        iteration = _Iteration(self, leaves)
+        iteration = self._iteration(leaves)
         phases: dict[str, Call] = {"forward": iteration.forward}
         if self.loss is not None:
-            phases["loss"] = iteration.loss
+            phases["loss"] = iteration.compute_loss
         phases["backward"] = iteration.backward if self.loss is None else iteration.backward_from_loss
         if optimizer is not None:
             phases["optimizer"] = optimizer.step
         layout = Layout(phases=("step", *phases), primary="step", whole="step")
+        subject = self._subject(
+            layout,
+            tuple(phases.values()),
+            iteration.output_again,
+            prepare=iteration.prepare,
+            held={"forward": lambda: iteration.output, "loss": lambda: iteration.loss},
+            trains=True,
+            targets=self.targets,
+            optimizer=optimizer,
+            roots=(self.step.module, self.loss, optimizer, iteration),
+        )
         return Program(
             layout=layout,
             calls=tuple(phases.values()),
             prepare=iteration.prepare,
             inspect=partial(
-                evidence_of, layout, self.parameters, self.inputs, optimizer, lambda: iteration.output
+                evidence_of,
+                layout,
+                self.parameters,
+                self.inputs,
+                optimizer,
+                lambda: iteration.output,
+                claims=declared(self.step),
             ),
+            examine=partial(examine, subject),
+            verify=self._verify(subject, iteration.without_optimizer, lambda: iteration.gradient),
         )
 
+    def _iteration(self, leaves: list[torch.Tensor]) -> Iteration:
+        module, loss = self.forward, self.loss
+        if self._autocast is not None:
+            module = partial(under, self.autocast, module)
+            loss = partial(under, self.autocast, loss) if loss is not None else None
+        return Iteration(module, loss, self.inputs, self.targets, leaves=leaves, seed=self.seed + 3)
 
-def _under(context: Any, function: Any, *arguments: Any) -> Any:
-    with context():
-        return function(*arguments)
+    def _subject(
+        self, layout: Layout, calls: tuple[Call, ...], forward: Callable[[], Any], **more: Any
+    ) -> Subject:
+        return Subject(
+            layout=layout,
+            calls=calls,
+            device=self.device,
+            forward=forward,
+            modules=self.modules,
+            parameters=named_parameters(self.step.module, self.loss),
+            inputs=self.inputs,
+            deterministic=self.step.expects is not None and self.step.expects.deterministic,
+            **{"roots": (self.step.module,), **more},
+        )
 
-
-class _Iteration:
-    """The state one iteration hands from phase to phase: output, loss, and the graph between them."""
-
-    def __init__(self, step: _BoundStep, leaves: list[torch.Tensor]) -> None:
-        self._step = step
-        self._leaves = leaves
-        self._inputs, self._targets = step.inputs, step.targets
-        self._module, self._loss_function = step.forward, step.loss
-        self._gradient: torch.Tensor | None = None
-        self._searching = True
-        self._loss: Any = None
-        self.output: Any = None
-        if step._autocast is not None:
-            self._module = partial(_under, step.autocast, step.forward)
-            if step.loss is not None:
-                self._loss_function = partial(_under, step.autocast, step.loss)
-
-    def prepare(self) -> None:
-        if self._searching and self.output is not None:
-            self._add_leaves_of_the_graph()
-        self.output = self._loss = None
-        for leaf in self._leaves:
-            leaf.grad = None
-
-    def _add_leaves_of_the_graph(self) -> None:
-        """A callable may hold parameters that only the graph shows; their gradients are cleared as well."""
-        self._searching = False
-        end = self.output if self._loss is None else self._loss
-        known = {id(leaf) for leaf in self._leaves}
-        self._leaves += [leaf for leaf in _leaves_of(end) if id(leaf) not in known]
-
-    def forward(self) -> None:
-        self.output = self._module(*self._inputs)
-
-    def loss(self) -> None:
-        assert self._loss_function is not None
-        self._loss = self._loss_function(self.output, *self._targets)
-
-    def backward_from_loss(self) -> None:
-        self._loss.backward()
-
-    def backward(self) -> None:
-        gradient = self._gradient if self._gradient is not None else self._fixed_gradient()
-        self.output.backward(gradient)
-
-    def _fixed_gradient(self) -> torch.Tensor:
-        if not isinstance(self.output, torch.Tensor):
-            raise TypeError(
-                f"the module returns {type(self.output).__name__}, not a tensor: give the step a loss"
-            )
-        generator = torch.Generator().manual_seed(self._step.seed + 3)
-        values = torch.randn(self.output.shape, generator=generator)
-        self._gradient = values.to(self.output.device, self.output.dtype)
-        return self._gradient
-
-
-def _leaves_of(end: Any) -> list[torch.Tensor]:
-    """The tensors into which a backward pass from here accumulates gradients."""
-    nodes = [getattr(end, "grad_fn", None)]
-    seen: set[Any] = set()
-    while nodes:
-        node = nodes.pop()
-        if node is not None and node not in seen:
-            seen.add(node)
-            nodes += [following for following, _ in node.next_functions]
-    return [node.variable for node in seen if type(node).__name__ == "AccumulateGrad"]
+    def _verify(
+        self, subject: Subject, run: Callable[[], Any], gradient: Callable[[], Any]
+    ) -> Callable[[], tuple[NumberCheck, ...]] | None:
+        if self.step.reference is None:
+            return None
+        claim = Claim(
+            subject=subject,
+            module=self.step.module,
+            loss=self.loss,
+            reference=self.step.reference,
+            tolerance=self.step.tolerance,
+            autocast=self._autocast,
+            run=run,
+            gradient=gradient,
+        )
+        return partial(check_step, claim)

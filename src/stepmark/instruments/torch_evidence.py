@@ -9,7 +9,10 @@ from typing import Any
 
 import torch
 
-from stepmark.records.evidence import Evidence, TensorFacts
+from stepmark.authoring.expectation import Expect
+from stepmark.authoring.workload import Ops, Step
+from stepmark.instruments.inspection.conditions import conditions
+from stepmark.records.evidence import Declared, Evidence, TensorFacts
 from stepmark.records.sample import Layout
 
 
@@ -19,8 +22,10 @@ def evidence_of(
     inputs: Sequence[Any],
     optimizer: Any,
     output: Callable[[], Any],
+    *,
+    claims: Declared | None = None,
 ) -> Evidence:
-    """Counts, bytes, shapes and dtypes."""
+    """Counts, bytes, shapes and dtypes; what the case claims; the settings that its steps ran under."""
     with torch.no_grad():
         last = output()
     return Evidence(
@@ -32,6 +37,31 @@ def evidence_of(
         inputs=tuple(tensor_facts(one) for one in inputs if isinstance(one, torch.Tensor)),
         output=tensor_facts(last) if isinstance(last, torch.Tensor) else None,
         peak_rss_bytes=_peak_rss(),
+        declared=claims or Declared(),
+        conditions=conditions(),
+    )
+
+
+def declared(workload: Step | Ops) -> Declared:
+    """What a workload says of itself."""
+    expects = workload.expects or Expect()
+    of_step: dict[str, Any] = {}
+    if isinstance(workload, Step):
+        of_step = {
+            "compile": workload.compile is not False,
+            "autocast": workload.autocast,
+            "optimizer": workload.optimizer is not None,
+            # Of a function nobody knows which parameters it holds.
+            "parameters": expects.parameters if isinstance(workload.module, torch.nn.Module) else None,
+        }
+    return Declared(
+        reference=bool(workload.reference if isinstance(workload, Step) else workload.references),
+        deterministic=expects.deterministic,
+        flops=expects.flops,
+        output=expects.output,
+        tokens=expects.tokens,
+        dtype=expects.dtype,
+        **of_step,
     )
 
 

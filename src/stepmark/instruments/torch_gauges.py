@@ -18,7 +18,7 @@ import torch
 
 from stepmark.records.warmup import Reading
 
-_COMPILING = ("_compile.compile_inner", "backward._backward_impl")
+COMPILING = ("_compile.compile_inner", "backward._backward_impl")
 """torch's names for compiling a frame, and for a backward pass that was put off to its first use."""
 _AUTOTUNING = (
     "autotuning",
@@ -47,7 +47,7 @@ class TorchGauges:
     def read(self) -> Reading:
         """About 0.2 ms, most of it the spin."""
         usage = resource.getrusage(resource.RUSAGE_SELF)
-        spent = _compiler_times()
+        spent = compiler_times()
         device_bytes, device_allocations = self._device_memory()
         return Reading(
             minor_faults=usage.ru_minflt,
@@ -55,9 +55,9 @@ class TorchGauges:
             resident_bytes=self._process.memory_info().rss,
             modules=len(sys.modules),
             threads=self._process.num_threads(),
-            compilations=sum(len(spent.get(name, ())) for name in _COMPILING),
-            compile_seconds=sum(sum(spent.get(name, ())) for name in _COMPILING),
-            autotune_seconds=sum(sum(times) for name, times in spent.items() if name.endswith(_AUTOTUNING)),
+            compilations=sum(len(spent.get(name, ())) for name in COMPILING),
+            compile_seconds=sum(sum(spent.get(name, ())) for name in COMPILING),
+            autotune_seconds=sum(sum(times) for name, times in spent.items() if is_autotuning(name)),
             device_bytes=device_bytes,
             device_allocations=device_allocations,
             spin_nanoseconds=min(_spin() for _ in range(_SPINS)),
@@ -80,7 +80,12 @@ class TorchGauges:
         return stats.get("reserved_bytes.all.current", 0), stats.get("num_device_alloc", 0)
 
 
-def _compiler_times() -> Mapping[str, Sequence[float]]:
+def is_autotuning(name: str) -> bool:
+    """Whether torch's name for a piece of work means trying kernels."""
+    return name.endswith(_AUTOTUNING)
+
+
+def compiler_times() -> Mapping[str, Sequence[float]]:
     """Seconds of each piece of work of torch's compiler, by torch's own names."""
     utils: Any = sys.modules.get("torch._dynamo.utils")
     times: Mapping[str, Sequence[float]] = getattr(utils, "compilation_time_metrics", {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 
 from msgspec.structs import replace
 
@@ -19,17 +19,28 @@ from stepmark.measure.protocol import (
     FlagsChanged,
     IterationDone,
     LaneFailed,
+    Paced,
     Ready,
     RenewalBegan,
     RoundBegan,
     SoloDone,
     Warmed,
 )
+from stepmark.measure.watch import READINGS
 from stepmark.records.environment import LoadFacts
 from stepmark.records.outcome import Failure, Stage
 from stepmark.records.sample import Sample, pack
 from stepmark.records.settings import Isolation
-from stepmark.records.trial import FlagChange, LaneTrial, LaunchTrial, ProcessFacts, Renewal, SoloTrial
+from stepmark.records.trial import (
+    FlagChange,
+    LaneTrial,
+    LaneWatch,
+    LaunchActivity,
+    LaunchTrial,
+    ProcessFacts,
+    Renewal,
+    SoloTrial,
+)
 from stepmark.records.warmup import WarmupTrial
 
 
@@ -149,9 +160,42 @@ class _LaneNotes:
             ),
             rounds=pack(block.round for block in self.blocks),
             flag_changes=tuple(self.changes),
+            watch=lane_watch(self.blocks),
             clock_seconds=self.built.clock_seconds if self.built else 0.0,
             failure=replace(self.failure, launch=launch) if self.failure else None,
         )
+
+
+def lane_watch(blocks: Sequence[BlockDone]) -> LaneWatch:
+    """Of blocks in the order of their rounds."""
+    compiled = [block.round for block in blocks if block.compilations]
+    read = [block for block in blocks if block.grown is not None and block.own is not None]
+    return LaneWatch(
+        compilations=sum(block.compilations for block in blocks),
+        first_compiled=compiled[0] if compiled else None,
+        live_bytes=_thinned_sums(block.grown or 0 for block in read),
+        own_bytes=_thinned_sums(block.own or 0 for block in read),
+    )
+
+
+def _thinned_sums(changes: Iterable[int]) -> bytes:
+    """What has come together up to each of some readings, the first and the last among them."""
+    sums = list(accumulate(changes))
+    num = min(len(sums), READINGS)
+    return pack(sums[i * (len(sums) - 1) // max(num - 1, 1)] for i in range(num))
+
+
+def _with_pace(activity: LaunchActivity | None, paces: Sequence[Paced]) -> LaunchActivity | None:
+    """The device's clock before the first round and after the last, and what held it down."""
+    if not paces:
+        return activity
+    first, last = paces[0].megahertz, paces[-1].megahertz
+    both_known = len(paces) > 1 and first is not None and last is not None
+    return replace(
+        activity or LaunchActivity(),
+        megahertz=(first, last) if both_known else None,
+        throttle_reasons=tuple(dict.fromkeys(reason for pace in paces for reason in pace.slowed_by)),
+    )
 
 
 def launch_trial(
@@ -161,6 +205,7 @@ def launch_trial(
     processes: Sequence[Ended],
     timing: Timing,
     load: LoadFacts | None,
+    activity: LaunchActivity | None = None,
     cut_short: bool = False,
 ) -> LaunchTrial:
     """`events` are all lanes' events in order; `processes` holds the shared one, or one per lane that got as
@@ -198,6 +243,7 @@ def launch_trial(
             if variant is not None
         ),
         load=load,
+        activity=_with_pace(activity, [event for event in events if isinstance(event, Paced)]),
         cut_short=cut_short,
         output="".join(process.output for process in processes),
     )

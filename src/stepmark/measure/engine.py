@@ -1,4 +1,4 @@
-"""An engine: where assignments run, in three verbs."""
+"""An engine: where assignments run, in four verbs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Protocol
 
 from stepmark.measure.assignment import Assignment
 from stepmark.measure.protocol import Described
+from stepmark.records.ceilings import Ceilings
 from stepmark.records.source import Source
 from stepmark.records.trial import Trial
 
@@ -28,6 +29,9 @@ class Engine(Protocol):
     def perform(self, assignment: Assignment) -> Trial:
         """Run one assignment to its end, whatever that is; failures are in the trial.
         Raises CutOff, with the unfinished launch, when the user stops it."""
+
+    def ceilings(self, device: str) -> Ceilings | None:
+        """The best rates of the device, measured now; None where nobody can."""
 
     def close(self) -> None:
         """End whatever still runs."""

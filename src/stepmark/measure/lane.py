@@ -14,6 +14,7 @@ from stepmark.measure.program import Program
 from stepmark.measure.protocol import BlockDone, Built, Event, FlagsChanged, Warmed
 from stepmark.measure.sampler import clock_cost, run_block
 from stepmark.measure.steady import LEAST, is_steady
+from stepmark.measure.watch import LaneSights, ProcessSights, Unwatched
 from stepmark.records.outcome import Stage
 from stepmark.records.sample import pack
 from stepmark.records.settings import Settings
@@ -54,12 +55,15 @@ class HostedLane:
         instrument: Instrument,
         settings: Settings,
         *,
+        sights: ProcessSights | None = None,
         now: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._variant = variant
         self._bind = bind
         self._instrument = instrument
         self._settings = settings
+        self._process = sights or ProcessSights(Unwatched())
+        self._sights = LaneSights(self._process, seconds=settings.round_seconds)
         self._now = now
         self._program: Program
         self._iterations: tuple[int, ...]
@@ -105,6 +109,7 @@ class HostedLane:
     def _warm_up(self) -> Warmed:
         warmup = self._until_steady()
         self._leave_nothing_behind()
+        self._process.settle()
         return Warmed(variant=self._variant, warmup=warmup, iterations=self._iterations)
 
     def _renew(self) -> None:
@@ -117,13 +122,23 @@ class HostedLane:
             self._program.iterate()
             runs += 1
         self._leave_nothing_behind()
+        self._process.settle()
 
     def _block(self, number: int, *, lead_in: bool) -> BlockDone:
+        self._sights.before()
         if lead_in:
             self._program.iterate()
         totals = run_block(self._program, self._iterations, self._instrument)
         self._leave_nothing_behind()
-        return BlockDone(variant=self._variant, round=number, nanoseconds=totals)
+        seen = self._sights.after(*self._levels([totals]))
+        return BlockDone(
+            variant=self._variant,
+            round=number,
+            nanoseconds=totals,
+            compilations=seen.compilations,
+            grown=seen.grown,
+            own=seen.own,
+        )
 
     def _leave_nothing_behind(self) -> None:
         """The last graph and gradients are freed before the neighbours' turn."""

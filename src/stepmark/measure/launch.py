@@ -25,19 +25,27 @@ from msgspec.structs import replace
 
 from stepmark.measure.failures import LaneStopped
 from stepmark.measure.lane import Lane
-from stepmark.measure.protocol import Entered, Event, LaneFailed, RenewalBegan, RoundBegan, Warmed
+from stepmark.measure.protocol import Entered, Event, LaneFailed, Paced, RenewalBegan, RoundBegan, Warmed
 from stepmark.records.outcome import Stage
 from stepmark.records.settings import Settings
 
 Emit = Callable[[Event], object]
 Act = Callable[[Lane], Sequence[Event]]
+Pace = Callable[[], Paced]
+"""Reads how fast the device runs; called while it is warm, outside every clock."""
 
 WORTH = 5.0
 """Seconds of rounds that a second of building anew must buy."""
 
 
 def conduct(
-    lanes: Sequence[Lane], *, random: Random, settings: Settings, emit: Emit, now: Callable[[], float]
+    lanes: Sequence[Lane],
+    *,
+    random: Random,
+    settings: Settings,
+    emit: Emit,
+    now: Callable[[], float],
+    pace: Pace | None = None,
 ) -> None:
     """Run the whole launch; a lane that stops leaves, the others go on."""
     conductor = _Conductor(random, emit)
@@ -45,6 +53,8 @@ def conduct(
     alive = conductor.everyone(list(lanes), Stage.BUILD, lambda lane: lane.build())
     alive = conductor.everyone(alive, Stage.WARMUP, lambda lane: lane.warm_up())
     price = now() - begin - settings.warmup_seconds * len(lanes)
+    if pace is not None:
+        emit(pace())
     number, sampled, begin = 0, 0.0, now()
     stretch = _stretch(sampled, price, len(alive), settings)
     while alive and _goes_on(number, sampled + now() - begin, len(alive), settings):
@@ -56,6 +66,8 @@ def conduct(
             stretch = _stretch(sampled, begin - end, len(alive), settings)
         alive = conductor.round(alive, number)
         number += 1
+    if pace is not None:
+        emit(pace())
 
 
 def _goes_on(rounds: int, sampled: float, num_lanes: int, settings: Settings) -> bool:

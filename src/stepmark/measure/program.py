@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from stepmark.records.evidence import Evidence
+from stepmark.records.inspection import Inspection, NumberCheck
 from stepmark.records.sample import Layout
 
 Call = Callable[[], object]
@@ -26,6 +27,10 @@ class Program:
     """Entered around a block, outside the clock: gradients off, for instance."""
     inspect: Callable[[], Evidence] | None = None
     """What the solo pass reads off after its plain steps."""
+    examine: Callable[[], Inspection] | None = None
+    """Two iterations under instruments, after the plain steps: nothing is timed in its process afterwards."""
+    verify: Callable[[], tuple[NumberCheck, ...]] | None = None
+    """The numbers against the reference; None where the case declares none."""
 
     def __post_init__(self) -> None:
         inner = [phase for phase in self.layout.phases if phase != self.layout.whole]

@@ -2,7 +2,7 @@
 
 A worker is given one Request and writes Events to a journal in memory it shares with the runner (journal.py);
 standard input, output and error are not part of it, so nothing a bench file prints, closes or redirects can
-disturb it. Lanes in processes of their own also take Commands, one byte each, over a socket of their own.
+disturb it. Lanes in processes of their own also take commands (command.py), over a socket of their own.
 
 Version history
 1   2026-11   first
@@ -10,9 +10,8 @@ Version history
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 from stepmark.records.case import Case
+from stepmark.records.ceilings import Ceilings
 from stepmark.records.environment import TorchFacts
 from stepmark.records.evidence import Evidence
 from stepmark.records.outcome import Failure, Stage
@@ -107,22 +106,15 @@ class WeighProfiler(Record, frozen=True, kw_only=True, tag="weigh-profiler"):
     version: int = VERSION
 
 
-Request = Describe | Solo | Launch | LaneAlone | FirstIterations | TakeTrace | WeighProfiler
+class MeasureCeilings(Record, frozen=True, kw_only=True, tag="ceilings"):
+    """The best rates of a device, with nothing of the user's around."""
+
+    device: str
+    threads: int | None
+    version: int = VERSION
 
 
-class Command(IntEnum):
-    """What the runner asks of a lane in a process of its own; each is answered by DONE or FAILED."""
-
-    BUILD = 1
-    WARM_UP = 2
-    BLOCK = 3
-    LEAVE = 4
-    DONE = 5
-    FAILED = 6
-    BLOCK_AFTER_LEAD_IN = 7
-    """An unclocked iteration, then a block."""
-    RENEW = 8
-    """Build the lane anew."""
+Request = Describe | Solo | Launch | LaneAlone | FirstIterations | TakeTrace | WeighProfiler | MeasureCeilings
 
 
 # ── events ──────────────────────────────────────────────────────────────────────────────────────────
@@ -192,6 +184,20 @@ class BlockDone(Record, frozen=True, kw_only=True, tag="block"):
     round: int
     nanoseconds: tuple[int, ...]
     """Totals per phase of the layout."""
+    compilations: int = 0
+    """Frames compiled or kernels tuned in its course."""
+    grown: int | None = None
+    """Bytes that the process has more than at the lane's last reading; None where none was taken."""
+    own: int | None = None
+    """Bytes that the block added."""
+
+
+class Paced(Record, frozen=True, kw_only=True, tag="paced"):
+    """How fast the device runs at this moment: once when all lanes are warm, once after the last round."""
+
+    megahertz: float | None = None
+    slowed_by: tuple[str, ...] = ()
+    """What holds its clock down, for heat or power."""
 
 
 class FlagsChanged(Record, frozen=True, kw_only=True, tag="flags"):
@@ -243,6 +249,10 @@ class CostRoundDone(Record, frozen=True, kw_only=True, tag="cost-round"):
     round: CostRound
 
 
+class CeilingsMeasured(Record, frozen=True, kw_only=True, tag="ceilings-measured"):
+    ceilings: Ceilings
+
+
 class Finished(Record, frozen=True, kw_only=True, tag="finished"):
     """The worker did all it was asked."""
 
@@ -250,6 +260,8 @@ class Finished(Record, frozen=True, kw_only=True, tag="finished"):
     """Imported on the way: the fork server imports them too, so that the next worker need not."""
     path: tuple[str, ...] = ()
     """The import path they were found on."""
+    descendants_seconds: float = 0.0
+    """Processor time of processes it started that still live: the system does not count it as its own."""
 
 
 Event = (
@@ -262,6 +274,7 @@ Event = (
     | RoundBegan
     | RenewalBegan
     | BlockDone
+    | Paced
     | FlagsChanged
     | LaneFailed
     | SoloDone
@@ -271,5 +284,6 @@ Event = (
     | Traced
     | ScalesReady
     | CostRoundDone
+    | CeilingsMeasured
     | Finished
 )

@@ -13,7 +13,8 @@ from stepmark.measure.lane import Bind
 from stepmark.measure.program import Program
 from stepmark.measure.protocol import Entered, Event, LaneFailed, SoloDone
 from stepmark.measure.sampler import run_block
-from stepmark.records.evidence import Evidence
+from stepmark.records.evidence import Conditions, Evidence
+from stepmark.records.inspection import Inspection
 from stepmark.records.outcome import Stage
 from stepmark.records.sample import Layout, Sample, pack
 from stepmark.records.settings import Settings
@@ -34,28 +35,41 @@ def pass_alone(
         program = bind()
         stage = Stage.STEP
         emit(Entered(stage=stage, variant=variant))
-        emit(_plain_steps(program, instrument, settings.solo_steps))
+        emit(_plain_steps(program, instrument, settings))
     except BaseException as error:
         emit(LaneFailed(variant=variant, failure=from_exception(error, stage)))
 
 
-def _plain_steps(program: Program, instrument: Instrument, count: int) -> SoloDone:
+def _plain_steps(program: Program, instrument: Instrument, settings: Settings) -> SoloDone:
     layout = program.layout
     single = (1,) * len(layout.phases)
     first = run_block(program, single, instrument)
     blocks: list[tuple[int, ...]] = []
     spent = 0
-    while len(blocks) < count or (len(blocks) < MOST_STEPS and spent < SHORT):
+    while len(blocks) < settings.solo_steps or (len(blocks) < MOST_STEPS and spent < SHORT):
         blocks.append(run_block(program, single, instrument))
         spent += _whole(layout, blocks[-1])
     evidence = program.inspect() if program.inspect else Evidence(layout=layout)
+    inspection = program.examine() if program.examine and settings.audit else None
     return SoloDone(
-        evidence=replace(evidence, first_step_seconds=_whole(layout, first) * 1e-9),
+        evidence=replace(
+            evidence,
+            first_step_seconds=_whole(layout, first) * 1e-9,
+            conditions=_with_autocast(evidence.conditions, inspection),
+            inspection=inspection,
+            numbers=program.verify() if program.verify and settings.audit else (),
+        ),
         samples=tuple(
             Sample(phase=phase, iterations=1, nanoseconds=pack(block[i] for block in blocks))
             for i, phase in enumerate(layout.phases)
         ),
     )
+
+
+def _with_autocast(conditions: Conditions, inspection: Inspection | None) -> Conditions:
+    """Autocast that a step enters by itself shows only while it runs."""
+    seen = inspection.autocast if inspection else ()
+    return replace(conditions, autocast=tuple(sorted({*conditions.autocast, *seen})))
 
 
 def _whole(layout: Layout, block: tuple[int, ...]) -> int:

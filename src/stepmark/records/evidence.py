@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stepmark.records.inspection import Inspection, NumberCheck
 from stepmark.records.record import Record
 from stepmark.records.sample import Layout
 
@@ -12,6 +13,40 @@ class TensorFacts(Record, frozen=True, kw_only=True):
     shape: tuple[int, ...]
     dtype: str
     device: str
+
+
+class Declared(Record, frozen=True, kw_only=True):
+    """What the case says of itself; None and False where it says nothing."""
+
+    compile: bool = False
+    autocast: str | None = None
+    optimizer: bool = False
+    reference: bool = False
+    deterministic: bool = False
+    parameters: int | None = None
+    flops: float | None = None
+    """Useful work of one iteration."""
+    output: tuple[int, ...] | None = None
+    """The output's shape."""
+    tokens: int | None = None
+    """Rows of the output: all its dimensions but the last."""
+    dtype: str | None = None
+    """Of the output."""
+
+
+class Conditions(Record, frozen=True, kw_only=True):
+    """The process's settings while the plain steps ran."""
+
+    flags: tuple[tuple[str, str], ...] = ()
+    """torch's global settings by name, as the steps left them."""
+    threads: int = 0
+    autocast: tuple[str, ...] = ()
+    """Dtypes under which operations of the step ran autocast."""
+    tracers: tuple[str, ...] = ()
+    """Profilers, tracers and debuggers that look on: `sys.settrace`, `torch.profiler`."""
+    anomaly: bool = False
+    debug: tuple[str, ...] = ()
+    """What makes this a build or an environment for debugging: `CUDA_LAUNCH_BLOCKING=1`."""
 
 
 class Evidence(Record, frozen=True, kw_only=True):
@@ -30,3 +65,9 @@ class Evidence(Record, frozen=True, kw_only=True):
     """Allocation, lazy initialisation and compilation included."""
     peak_rss_bytes: int = 0
     """Of the solo process."""
+    declared: Declared = Declared()
+    conditions: Conditions = Conditions()
+    inspection: Inspection | None = None
+    """None where the audit was left out, or the case is not of torch."""
+    numbers: tuple[NumberCheck, ...] = ()
+    """Checks against the reference that the case declares."""

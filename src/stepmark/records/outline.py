@@ -20,6 +20,8 @@ class VariantOutline(Record, frozen=True, kw_only=True):
     baseline: bool = False
     about: str = ""
     """First line of the variant's docstring."""
+    accepts: tuple[str, ...] = ()
+    """Findings its author expects, by name."""
 
 
 class PresetOutline(Record, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from stepmark.records.case import Case
+from stepmark.records.ceilings import Ceilings
 from stepmark.records.environment import Environment, LoadFacts
 from stepmark.records.estimate import Summary
 from stepmark.records.finding import Finding
@@ -44,6 +45,8 @@ class Run(Record, frozen=True, kw_only=True):
     policy: Policy
     environment: Environment
     load_start: LoadFacts
+    ceilings: Ceilings | None = None
+    """None where nobody measured them."""
     load_end: LoadFacts | None = None
     finished: float | None = None
     status: RunStatus = RunStatus.RUNNING

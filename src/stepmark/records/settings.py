@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
+
+from msgspec.structs import replace
 
 from stepmark.records.record import Record
 
@@ -54,6 +57,8 @@ class Settings(Record, frozen=True, kw_only=True):
     """Warm-up stops here at the latest and the lane is labelled as never settled."""
     solo_steps: int = 3
     """Plain steps of the solo pass at least; short steps are taken more often."""
+    audit: bool = True
+    """Whether the solo pass ends with an instrumented step."""
 
 
 class Policy(Record, frozen=True, kw_only=True):
@@ -62,3 +67,9 @@ class Policy(Record, frozen=True, kw_only=True):
     margin: float = 0.01
     """Ratios closer to 1 than this do not matter in practice."""
     confidence: float = 0.95
+    accepted: tuple[str, ...] = ()
+    """Findings, by name, that do not make a verdict INVALID."""
+
+    def accepting(self, names: Iterable[str]) -> Policy:
+        """The policy that accepts these findings too."""
+        return replace(self, accepted=tuple(dict.fromkeys((*self.accepted, *names))))

@@ -65,6 +65,20 @@ class FlagChange(Record, frozen=True, kw_only=True):
     """None while it was built or warmed up."""
 
 
+class LaneWatch(Record, frozen=True, kw_only=True):
+    """What cheap watchers saw of a lane while it was timed, from its first round to its last."""
+
+    compilations: int = 0
+    """Frames compiled or kernels tuned inside rounds."""
+    first_compiled: int | None = None
+    """The first such round."""
+    live_bytes: bytes = b""
+    """Packed: how much more memory the process uses than before the first round, after some of the lane's
+    blocks; on a CPU resident memory, the shared part left out. What building anew changes does not count."""
+    own_bytes: bytes = b""
+    """Packed: how much of it came in the course of these blocks, which tells the lanes of a process apart."""
+
+
 class LaneTrial(Record, frozen=True, kw_only=True):
     """One case inside one launch."""
 
@@ -77,6 +91,7 @@ class LaneTrial(Record, frozen=True, kw_only=True):
     rounds: bytes = b""
     """Packed number of the round of each block: lanes that fail early have fewer."""
     flag_changes: tuple[FlagChange, ...] = ()
+    watch: LaneWatch = LaneWatch()
     clock_seconds: float = 0.0
     """What the clock itself adds to one iteration, measured in this process."""
     failure: Failure | None = None
@@ -106,6 +121,22 @@ class Renewal(Record, frozen=True, kw_only=True):
     """In which they were built."""
 
 
+class LaunchActivity(Record, frozen=True, kw_only=True):
+    """What the machine did during a launch, as differences of counters; None where they cannot be read."""
+
+    stolen: float | None = None
+    """Share of processor time that the hypervisor gave to others."""
+    others: float | None = None
+    """Cores that other processes used."""
+    quota_seconds: float | None = None
+    """Time in which the control group was held back by its quota."""
+    throttles: int | None = None
+    """Times the processor, or the accelerator, was slowed for heat or power."""
+    throttle_reasons: tuple[str, ...] = ()
+    megahertz: tuple[float, float] | None = None
+    """The device's clock at the beginning and at the end."""
+
+
 class LaunchTrial(Record, frozen=True, kw_only=True, tag="launch"):
     """All variants of a cell measured side by side, once."""
 
@@ -125,6 +156,7 @@ class LaunchTrial(Record, frozen=True, kw_only=True, tag="launch"):
     lanes: tuple[LaneTrial, ...] = ()
     load: LoadFacts | None = None
     """At the launch's start."""
+    activity: LaunchActivity | None = None
     cut_short: bool = False
     """The launch did not come to its end: a crash took the process, or the user stopped the run."""
     output: str = ""

@@ -19,7 +19,7 @@ class VerdictKind(StrEnum):
     INCONCLUSIVE = "INCONCLUSIVE"
     """The interval crosses the margin: more launches would be needed. Never "same"."""
     INVALID = "INVALID"
-    """There is nothing to compare."""
+    """There is nothing to compare, or the audit found that it is not what it claims to be."""
 
 
 class Reason(StrEnum):
@@ -29,6 +29,8 @@ class Reason(StrEnum):
     ONE_LAUNCH = "one launch cannot show its own spread"
     CASE_FAILED = "the case could not be measured"
     BASELINE_FAILED = "the baseline could not be measured"
+    AUDIT = "the audit found an error in the case"
+    BASELINE_AUDIT = "the audit found an error in the baseline"
     TOO_MANY_CELLS = "among this many cells, chance alone would flag some as clearly as this"
     NOT_CONFIRMED = "fresh launches did not confirm it"
     NOT_REMEASURED = "flagged in a sweep, and the run ended before fresh launches could confirm it"

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rich.text import Text
 
 from stepmark.records.finding import Severity
 from stepmark.report.groups import FailureGroup, FindingGroup
 from stepmark.report.ledger import STYLES
+from stepmark.report.marks import mark
 from stepmark.report.page import Page, line
 from stepmark.report.view import View
 from stepmark.report.wording import (
+    EXPLAIN,
     SHOWN_PLACES,
+    case_labels,
     failure_group_line,
     finding_line,
     footer_facts,
@@ -22,6 +27,8 @@ from stepmark.report.wording import (
     unfinished,
 )
 
+INDENT = "   "
+"""As wide as a mark and a space."""
 SEVERITY_STYLES = {Severity.NOTE: "dim", Severity.WARNING: "yellow", Severity.ERROR: "bold red"}
 
 
@@ -31,7 +38,7 @@ def closing(view: View, *, page: Page, failures: bool, full: bool) -> list[Text]
         [*_tally(view, page), *_reasons(view, page)],
         _undecided(view, page, full=full),
         [text for group in view.failures if failures for text in _failure(group, page)],
-        [text for group in view.findings for text in _finding(group, page, full=full)],
+        _findings(view, page, full=full),
         [text for facts in footer_facts(view.footer) for text in page.facts(facts, style="dim")],
     ]
     return [text for block in blocks if block for text in (*block, Text())][:-1]
@@ -44,7 +51,8 @@ def _tally(view: View, page: Page) -> list[Text]:
         parts += [("  ", "") if parts else ("", ""), (f"{number} {kind}", STYLES[kind])]
     lines = [line(*parts)] if parts else []
     lines += page.paragraph(outcomes(view))
-    lines += page.paragraph(sight(view) or "")
+    seen = sight(view)
+    lines += page.paragraph(seen) if seen else []
     warning = unfinished(view.footer)
     return [*lines, *page.paragraph(warning, style="bold yellow")] if warning else lines
 
@@ -63,8 +71,19 @@ def _failure(group: FailureGroup, page: Page) -> list[Text]:
     return page.paragraph(failure_group_line(group), style="magenta", hanging="  ")
 
 
-def _finding(group: FindingGroup, page: Page, *, full: bool) -> list[Text]:
-    lines = page.paragraph(finding_line(group), style=SEVERITY_STYLES[group.severity], hanging="  ")
-    for place in places(group, most=None if full else SHOWN_PLACES):
-        lines += page.paragraph(place, indent="  ", hanging="    ")
-    return [*lines, *page.paragraph(f"→ {group.remedy}", indent="  ", hanging="    ")]
+def _findings(view: View, page: Page, *, full: bool) -> list[Text]:
+    labels = case_labels(view)
+    lines = [text for group in view.findings for text in _finding(group, labels, page, full=full)]
+    return [*lines, *page.paragraph(EXPLAIN, style="dim", hanging="  ")] if lines else []
+
+
+def _finding(group: FindingGroup, labels: Mapping[str, str], page: Page, *, full: bool) -> list[Text]:
+    """The legend of a mark: name and meaning, what was seen, what to do."""
+    style = "dim" if group.accepted else SEVERITY_STYLES[group.severity]
+    sign = mark(group.letter, group.severity, accepted=group.accepted)
+    lines = page.paragraph(f"{sign} {finding_line(group)}", style=style, hanging=INDENT)
+    for place in places(group, labels, full=full):
+        lines += page.paragraph(place, indent=INDENT, hanging=f"{INDENT}  ")
+    if group.accepted:
+        return lines
+    return [*lines, *page.paragraph(f"→ {group.remedy}", indent=INDENT, hanging=f"{INDENT}  ")]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from stepmark.records.case import Cell
 from stepmark.records.estimate import Estimate, Summary
+from stepmark.records.finding import Finding
 from stepmark.records.run import CaseJudgement, Judgement
 from stepmark.records.verdict import Verdict
 
@@ -21,7 +22,7 @@ BACK = (
     *("ratio", "ratio_low", "ratio_high", "verdict", "reasons"),
     *("p_value", "detectable", "needed_launches", "stopped_early", "look_share"),
     *("launches", "rounds", "blocks", "confidence", "interval", "parameters"),
-    *("failure_cause", "failure_stage", "failure_message"),
+    *("failure_cause", "failure_stage", "failure_message", "findings"),
 )
 
 
@@ -32,8 +33,12 @@ def render(judgement: Judgement) -> str:
     columns = (*FRONT, *map(_axis_column, names), *BACK)
     writer = csv.DictWriter(file, fieldnames=columns, lineterminator="\n")
     writer.writeheader()
+    findings: dict[str, list[str]] = {}
+    for finding in judgement.findings:
+        findings.setdefault(finding.case, []).append(_finding_text(finding))
     for case in judgement.cases:
-        head = {"run": judgement.run.id, **_case_columns(case)}
+        found = "; ".join(findings.get(case.case.id, ()))
+        head = {"run": judgement.run.id, **_case_columns(case), "findings": found}
         writer.writerows({name: _text(value) for name, value in (head | row).items()} for row in _rows(case))
     return file.getvalue()
 
@@ -72,6 +77,13 @@ def _case_columns(case: CaseJudgement) -> dict[str, Value]:
         "failure_stage": failure.stage.value if failure else None,
         "failure_message": failure.message if failure else None,
     }
+
+
+def _finding_text(finding: Finding) -> str:
+    """`few-launches (warning, accepted, launches=2.0)`."""
+    numbers = (f"{name}={value}" for name, value in finding.numbers)
+    accepted = ("accepted",) if finding.accepted else ()
+    return f"{finding.name} ({', '.join((finding.severity, *accepted, *numbers))})"
 
 
 def _axis_values(cell: Cell) -> dict[str, Value]:

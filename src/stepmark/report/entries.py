@@ -30,7 +30,7 @@ def main_entry(row: RowView, *, keys: tuple[str, ...] = (), group: str = "", bri
         detail=detail,
         kind=row.kind,
         reasons=row.reasons,
-        doubtful=row.doubtful,
+        marks=row.marks,
     )
 
 

@@ -93,13 +93,22 @@ def _figures(variant: str, cells: Iterable[Cell], cases: Measured, seen: Seen) -
     keys = [Case(variant=variant, cell=cell) for cell in cells]
     judged = [cases[key] for key in keys if key in cases]
     evidence = [seen[key] for key in keys if key in seen]
-    peak = max((facts.peak_rss_bytes for facts in evidence), default=0)
+    peak = max((_peak(facts) for facts in evidence), default=0)
     return Figures(
         forward=f"{1e3 * _mean(judged, ('forward',)):.2f}",
         backward=f"{1e3 * _mean(judged, ('backward', 'optimizer')):.2f}",
         peak=f"{peak / MEBIBYTE if peak else nan:.1f}",
         parameters=max((facts.trainable_parameters for facts in evidence), default=0),
     )
+
+
+def _peak(facts: Evidence) -> int:
+    """Bytes: the step's own tensors and what its phases take above them, as the published script's allocator
+    counted; without an instrumented step the peak of the whole process."""
+    inspection = facts.inspection
+    if inspection is None or not inspection.phases or inspection.problem:
+        return facts.peak_rss_bytes
+    return inspection.memory.own + max(phase.peak_bytes for phase in inspection.phases)
 
 
 def _mean(judged: Sequence[CaseJudgement], phases: tuple[str, ...]) -> float:

@@ -8,6 +8,7 @@ from stepmark.records.finding import Finding, FindingName, Severity
 from stepmark.records.outcome import Outcome, Stage
 from stepmark.records.record import Record
 from stepmark.records.run import CaseJudgement
+from stepmark.report.marks import Letters
 
 
 class FailureGroup(Record, frozen=True, kw_only=True):
@@ -26,7 +27,11 @@ class FindingGroup(Record, frozen=True, kw_only=True):
 
     name: FindingName
     severity: Severity
+    meaning: str
     remedy: str
+    accepted: bool
+    letter: str
+    """Beside the verdicts of its cases; empty for a note."""
     places: tuple[tuple[str, str], ...]
     """Case id and message."""
 
@@ -45,16 +50,24 @@ def group_failures(cases: Iterable[CaseJudgement]) -> tuple[FailureGroup, ...]:
     )
 
 
-def group_findings(findings: Iterable[Finding]) -> tuple[FindingGroup, ...]:
-    """By name and remedy, the gravest first."""
-    groups: dict[tuple[FindingName, Severity, str], list[tuple[str, str]]] = {}
+def group_findings(findings: Iterable[Finding], letters: Letters) -> tuple[FindingGroup, ...]:
+    """By name and remedy, the gravest first, what was accepted among its severity last."""
+    groups: dict[tuple[FindingName, Severity, bool, str], list[Finding]] = {}
     for finding in findings:
-        key = (finding.name, finding.severity, finding.remedy)
-        groups.setdefault(key, []).append((finding.case, finding.message))
+        key = (finding.name, finding.severity, finding.accepted, finding.remedy)
+        groups.setdefault(key, []).append(finding)
     grave = list(Severity)
     return tuple(
-        FindingGroup(name=name, severity=severity, remedy=remedy, places=tuple(places))
-        for (name, severity, remedy), places in sorted(
-            groups.items(), key=lambda item: -grave.index(item[0][1])
+        FindingGroup(
+            name=name,
+            severity=severity,
+            meaning=alike[0].meaning,
+            remedy=remedy,
+            accepted=accepted,
+            letter="" if severity is Severity.NOTE else letters[name],
+            places=tuple((finding.case, finding.message) for finding in alike),
+        )
+        for (name, severity, accepted, remedy), alike in sorted(
+            groups.items(), key=lambda item: (-grave.index(item[0][1]), item[0][2])
         )
     )

@@ -16,7 +16,7 @@ from stepmark.report import format as show
 from stepmark.report.grid import Column, Grid, Piece, align, make_grid
 from stepmark.report.page import Page
 from stepmark.report.view import PhaseView
-from stepmark.report.wording import DOUBT, marks, time_heading
+from stepmark.report.wording import marks, time_heading
 
 STYLES: Mapping[VerdictKind, str] = {
     VerdictKind.FASTER: "bold green",
@@ -46,7 +46,8 @@ class Entry(NamedTuple):
     """On a line of its own."""
     kind: VerdictKind | None = None
     reasons: tuple[Reason, ...] = ()
-    doubtful: bool = False
+    marks: str = ""
+    """Of the findings about it."""
     replications: str = ""
     """Launches and rounds, said beside the baseline of a cell, where there is room."""
     extras: tuple[Piece, ...] = ()
@@ -88,7 +89,7 @@ def ledger(entries: Sequence[Entry], titles: Titles, look: Look) -> Grid:
 
 
 def _in_columns(entries: Sequence[Entry], titles: Titles, look: Look) -> Grid:
-    compared = any(entry.kind or entry.doubtful for entry in entries)
+    compared = any(entry.kind or entry.marks for entry in entries)
     columns = [*_key_columns(entries, len(titles.keys)), LABEL, NUMBER]
     columns += [BESIDE_RIGHT] if look.spread else []
     columns += [NUMBER, BESIDE, Column(), BESIDE] if compared else []
@@ -150,7 +151,7 @@ def _middles(entries: Sequence[Entry], look: Look, *, compared: bool) -> Iterato
                 role = f"baseline {entry.replications}".rstrip() if entry.baseline else ""
                 pieces.append(Piece(role, "dim", span=2))
         if compared:
-            beside = f"{marks(entry.reasons, look.reasons)} {DOUBT if entry.doubtful else ''}".strip()
+            beside = f"{marks(entry.reasons, look.reasons)} {entry.marks}".strip()
             pieces.append(Piece(entry.kind or "", STYLES[entry.kind] if entry.kind else ""))
             pieces.append(Piece(beside, "yellow"))
         yield pieces

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from stepmark.records.run import Judgement
 from stepmark.report import format as show
 from stepmark.report import wording
 from stepmark.report.groups import FindingGroup
 from stepmark.report.markdown_text import broken, code, plain, table
+from stepmark.report.marks import mark
 from stepmark.report.view import CellView, PhaseView, RowView, SuiteView, View, build_view
 
 MAX_PHASE_COLUMNS = 6
@@ -58,7 +61,7 @@ def _table(suite: SuiteView, keys: tuple[str, ...], phases: tuple[str, ...], vie
 def _row(row: RowView, phases: tuple[str, ...], unit: show.TimeUnit | None, view: View) -> list[str]:
     time = _time(row.primary, unit) if row.primary else _instead(row)
     ratio = "baseline" if row.baseline else _ratio(row.primary) if row.primary else ""
-    beside = (wording.marks(row.reasons, view.reasons), wording.DOUBT if row.doubtful else "")
+    beside = (wording.marks(row.reasons, view.reasons), row.marks)
     verdict = " ".join(filter(None, (row.kind, *beside)))
     times = {phase.name: show.seconds(phase.time, unit=unit) for phase in row.phases}
     launches = wording.replications(row)
@@ -98,18 +101,20 @@ def _closing(view: View) -> list[str]:
         wording.sight(view),
         wording.unfinished(view.footer),
     )
+    labels = wording.case_labels(view)
     undecided = wording.undecided_lines(view, most=wording.SHOWN_PLACES)
     blocks = (
         broken((*filter(None, tally), *wording.numbered_reasons(view.reasons))),
         "\n".join(f"- {plain(line)}" for line in undecided),
         "\n".join(f"- {plain(wording.failure_group_line(group))}" for group in view.failures),
-        "\n".join(map(_finding, view.findings)),
+        "\n".join(_finding(group, labels) for group in view.findings),
         broken(f"<sub>{plain(' · '.join(facts))}</sub>" for facts in wording.footer_facts(view.footer)),
     )
     return [block for block in blocks if block]
 
 
-def _finding(group: FindingGroup) -> str:
-    places = wording.places(group, most=wording.SHOWN_PLACES)
-    lines = [f"- {plain(wording.finding_line(group))}", *(f"  - {plain(place)}" for place in places)]
-    return "\n".join((*lines, f"  - remedy: {plain(group.remedy)}"))
+def _finding(group: FindingGroup, labels: Mapping[str, str]) -> str:
+    places = wording.places(group, labels)
+    sign = mark(group.letter, group.severity, accepted=group.accepted)
+    lines = [f"- {sign} {plain(wording.finding_line(group))}", *(f"  - {plain(place)}" for place in places)]
+    return "\n".join(lines if group.accepted else (*lines, f"  - remedy: {plain(group.remedy)}"))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from stepmark.records.case import Cell
 from stepmark.records.estimate import Estimate
-from stepmark.records.finding import Severity
+from stepmark.records.finding import Finding
 from stepmark.records.outcome import Failure, Outcome
 from stepmark.records.outline import SuiteOutline
 from stepmark.records.record import Record
@@ -17,6 +17,7 @@ from stepmark.records.spread import Level
 from stepmark.records.verdict import Power, Reason, VerdictKind
 from stepmark.report.footer import Footer, build_footer
 from stepmark.report.groups import FailureGroup, FindingGroup, group_failures, group_findings
+from stepmark.report.marks import letters_of, marks_of
 
 MAX_CELL_TABLES = 6
 """A suite with more cells than this is shown as a sweep: one line a variant instead of a table a cell."""
@@ -47,8 +48,8 @@ class RowView(Record, frozen=True, kw_only=True):
     kind: VerdictKind | None
     """The verdict on the primary phase; None for the baseline."""
     reasons: tuple[Reason, ...]
-    doubt: Severity | None
-    """The gravest finding about the case."""
+    marks: str
+    """Of the findings about the case, notes left out: `✗a!b`."""
     parameters: int | None
     launches: int = 0
     confirming: int = 0
@@ -59,11 +60,6 @@ class RowView(Record, frozen=True, kw_only=True):
     """What the verdict on the primary phase could have seen."""
     dominant: Level | None = None
     """Where most of the ratio's spread comes from."""
-
-    @property
-    def doubtful(self) -> bool:
-        """There is a finding that is more than a note."""
-        return self.doubt in {Severity.WARNING, Severity.ERROR}
 
 
 class CellView(Record, frozen=True, kw_only=True):
@@ -158,7 +154,7 @@ def build_view(judgement: Judgement) -> View:
         undecided=_undecided(cases),
         detectable=_detectable(cases),
         failures=group_failures(cases),
-        findings=group_findings(judgement.findings),
+        findings=group_findings(judgement.findings, letters_of(judgement.findings)),
         footer=build_footer(judgement),
     )
 
@@ -173,13 +169,16 @@ def _undecided(cases: Iterable[CaseJudgement]) -> tuple[Undecided, ...]:
 
 
 def _detectable(cases: Iterable[CaseJudgement]) -> tuple[float, float] | None:
-    seen = [case.verdict.power.detectable for case in cases if case.verdict and case.verdict.power]
+    verdicts = [
+        case.verdict for case in cases if case.verdict and case.verdict.kind is not VerdictKind.INVALID
+    ]
+    seen = [verdict.power.detectable for verdict in verdicts if verdict.power]
     return (min(seen), max(seen)) if seen else None
 
 
 def _suites(judgement: Judgement) -> tuple[SuiteView, ...]:
     run = judgement.run
-    doubts = _doubts(judgement)
+    marks = _marks(judgement.findings)
     threads = run.settings.threads or run.environment.torch.threads
     suites: dict[str, dict[str, list[CaseJudgement]]] = {outline.name: {} for outline in run.suites}
     for case in judgement.cases:
@@ -188,7 +187,7 @@ def _suites(judgement: Judgement) -> tuple[SuiteView, ...]:
         SuiteView(
             name=outline.name,
             cells=tuple(
-                _cell(cases, outline=outline, threads=threads, doubts=doubts)
+                _cell(cases, outline=outline, threads=threads, marks=marks)
                 for cases in suites[outline.name].values()
             ),
         )
@@ -197,22 +196,21 @@ def _suites(judgement: Judgement) -> tuple[SuiteView, ...]:
     )
 
 
-def _doubts(judgement: Judgement) -> Mapping[str, Severity]:
-    """The gravest severity by case id."""
-    grave = list(Severity)
-    doubts: dict[str, Severity] = {}
-    for finding in judgement.findings:
-        known = doubts.get(finding.case, finding.severity)
-        doubts[finding.case] = max(known, finding.severity, key=grave.index)
-    return doubts
+def _marks(findings: Sequence[Finding]) -> Mapping[str, str]:
+    """By case id."""
+    letters = letters_of(findings)
+    by_case: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_case.setdefault(finding.case, []).append(finding)
+    return {case: marks_of(about, letters) for case, about in by_case.items()}
 
 
 def _cell(
-    cases: Sequence[CaseJudgement], *, outline: SuiteOutline, threads: int, doubts: Mapping[str, Severity]
+    cases: Sequence[CaseJudgement], *, outline: SuiteOutline, threads: int, marks: Mapping[str, str]
 ) -> CellView:
     order = {variant.name: place for place, variant in enumerate(outline.variants)}
     cases = sorted(cases, key=lambda case: order[case.case.variant])
-    rows = tuple(_row(case, doubt=doubts.get(case.case.id)) for case in cases)
+    rows = tuple(_row(case, marks=marks.get(case.case.id, "")) for case in cases)
     primaries = {row.primary.name for row in rows if row.primary}
     return CellView(
         cell=cases[0].case.cell,
@@ -223,7 +221,7 @@ def _cell(
     )
 
 
-def _row(case: CaseJudgement, *, doubt: Severity | None) -> RowView:
+def _row(case: CaseJudgement, *, marks: str) -> RowView:
     verdicts = {verdict.phase: verdict for verdict in case.verdicts}
     summaries = {summary.phase: summary for summary in case.summaries}
     views = {
@@ -246,12 +244,12 @@ def _row(case: CaseJudgement, *, doubt: Severity | None) -> RowView:
         phases=tuple(view for name, view in views.items() if name != case.primary),
         kind=verdict.kind if verdict else None,
         reasons=verdict.reasons if verdict else (),
-        doubt=doubt,
+        marks=marks,
         parameters=case.parameters,
         launches=case.num_launches,
         confirming=case.num_confirming,
         rounds=case.num_rounds,
-        power=verdict.power if verdict else None,
+        power=verdict.power if verdict and verdict.kind is not VerdictKind.INVALID else None,
         dominant=case.spread.dominant if case.spread else None,
     )
 

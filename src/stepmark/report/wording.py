@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from stepmark.records.case import Case
 from stepmark.records.estimate import Method
+from stepmark.records.finding import Severity
 from stepmark.records.outcome import Failure
 from stepmark.records.run import RunStatus
 from stepmark.records.settings import Isolation
@@ -21,8 +23,7 @@ _UNFINISHED = {
     RunStatus.INTERRUPTED: "interrupted: what was measured until then is shown",
     RunStatus.RUNNING: "not finished: the run is still going on, or was cut off",
 }
-DOUBT = "!"
-"""Beside a verdict whose case has a warning or an error among its findings."""
+EXPLAIN = "stepmark explain NAME tells what a finding rests on, and how to mend it"
 
 
 def time_heading(name: str | None, unit: show.TimeUnit | None) -> str:
@@ -59,17 +60,33 @@ def failure_group_line(group: FailureGroup) -> str:
 
 
 def finding_line(group: FindingGroup) -> str:
-    """`warning: few-launches in 3 cases`, and the message where it is the same in all of them."""
-    line = f"{group.severity}: {group.name} in {show.plural(len(group.places), 'case')}"
+    """`few-launches in 3 cases: too few launches for an interval worth reading`."""
+    where = f" in {show.plural(len(group.places), 'case')}" if len(group.places) > 1 else ""
+    told = ", accepted" if group.accepted else ""
+    return f"{group.name}{where}{told}" + (f": {group.meaning}" if group.meaning else "")
+
+
+def case_labels(view: View) -> dict[str, str]:
+    """By case id, what sets a case apart from the others of the run: `mine[tokens=64]`."""
+    labels = {}
+    for suite in view.suites:
+        varying = suite.varying
+        before = f"{suite.name}/" if len(view.suites) > 1 else ""
+        for cell in suite.cells:
+            point = ",".join(f"{name}={value}" for name, value in cell.point if name in varying)
+            for row in cell.rows:
+                case = Case(variant=row.variant, cell=cell.cell)
+                labels[case.id] = f"{before}{row.variant}" + (f"[{point}]" if point else "")
+    return labels
+
+
+def places(group: FindingGroup, labels: Mapping[str, str], *, full: bool = False) -> list[str]:
+    """What was found where, or everywhere; the first cases alone unless all are asked for, of a note one."""
     messages = {message for _, message in group.places}
-    return f"{line}: {messages.pop()}" if len(messages) == 1 else line
-
-
-def places(group: FindingGroup, *, most: int | None) -> list[str]:
-    """What was found where, unless it is the same everywhere; beyond `most` cases the others are counted."""
-    if len({message for _, message in group.places}) == 1:
-        return []
-    lines = [f"{case}: {message}" for case, message in group.places[:most]]
+    if len(messages) == 1:
+        return [*messages]
+    most = None if full else 1 if group.severity is Severity.NOTE else SHOWN_PLACES
+    lines = [f"{labels.get(case, case)}: {message}" for case, message in group.places[:most]]
     left = len(group.places) - len(lines)
     return [*lines, f"and {left} more"] if left else lines
 
@@ -125,7 +142,8 @@ def cell_facts(cell: CellView) -> tuple[str, ...]:
 
 def undecided_lines(view: View, *, most: int | None) -> list[str]:
     """What each INCONCLUSIVE verdict would take; beyond `most` the others are counted."""
-    lines = [f"{each.case}: {_price(each)}" for each in view.undecided[:most]]
+    labels = case_labels(view)
+    lines = [f"{labels[each.case]}: {_price(each)}" for each in view.undecided[:most]]
     left = len(view.undecided) - len(lines)
     return [*lines, f"and {left} more"] if left else lines
 

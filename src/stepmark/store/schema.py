@@ -5,6 +5,7 @@ runs ─┬─ cases
       ├─ launches ── lanes ── samples
       └─ baselines
 imports
+ceilings
 
 Rows are only ever added; of a run, status, finished and load_end change as it goes on. A `record` is the JSON
 of what is only read whole, a BLOB is packed little-endian int64. Columns beside them are there to be queried.
@@ -26,7 +27,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-REVISION = "0003"
+REVISION = "0004"
 """What the migrations lead to; a test holds it against them."""
 REVISION_TABLE = "stepmark_schema"
 """A name of our own: another program's Alembic table in the same database is not ours."""
@@ -147,4 +148,17 @@ imports = Table(
     Column("name", Text, nullable=False),
     Column("format", Text, nullable=False),
     Column("record", Text, nullable=False),
+)
+
+# Of machines, whichever runs used them; every measurement is kept.
+ceilings = Table(
+    "ceilings",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("host", Text, nullable=False),
+    Column("device", Text, nullable=False),
+    Column("threads", Integer, nullable=False),
+    Column("torch", Text, nullable=False),
+    Column("record", Text, nullable=False),
+    Index(None, "host", "device", "threads", "torch"),
 )

@@ -9,10 +9,12 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import IntegrityError
 
 from stepmark.errors import StoreError, UsageError
+from stepmark.records.ceilings import Ceilings
 from stepmark.records.environment import LoadFacts
 from stepmark.records.run import Recording, Run, RunStatus
 from stepmark.records.trial import Trial
 from stepmark.store.baseline import Baseline, check_name, insert_baseline, load_baselines, no_baseline
+from stepmark.store.ceilings import insert_ceilings, load_ceilings
 from stepmark.store.connection import connect, writing
 from stepmark.store.head import RunHead, load_heads, load_ids
 from stepmark.store.imports import Import, ImportHead, insert_import, load_import, load_import_heads
@@ -126,6 +128,16 @@ class Store:
         """The newest imports, newest first."""
         with self._reading() as connection:
             return load_import_heads(connection, limit)
+
+    def add_ceilings(self, measured: Ceilings) -> None:
+        """Keep a measurement of a machine's rates."""
+        with self._writing() as connection:
+            insert_ceilings(connection, measured)
+
+    def ceilings(self, *, host: str, device: str, threads: int, torch: str) -> tuple[Ceilings, ...]:
+        """All measurements of this machine and device, with that many threads and that torch."""
+        with self._reading() as connection:
+            return load_ceilings(connection, host=host, device=device, threads=threads, torch=torch)
 
     def baselines(self) -> tuple[Baseline, ...]:
         """The names that runs have now, in alphabetical order."""

@@ -1,0 +1,43 @@
+"""Every row is scaled to the range of int8 and rounded before the cast."""
+
+import torch
+from torch import nn
+
+import stepmark as sm
+
+suite = sm.Suite("int8_product", axes={"features": [128]}, modes=["forward"])
+TOLERANCE = 0.05
+
+
+def cast(x):
+    scale = x.abs().amax(dim=1, keepdim=True) / 127
+    return (x / scale).round().to(torch.int8), scale
+
+
+class Int8Linear(nn.Linear):
+    def forward(self, x):
+        x8, x_scale = cast(x)
+        w8, w_scale = cast(self.weight)
+        product = torch._int_mm(x8, w8.T.contiguous())
+        return product * x_scale * w_scale.T
+
+
+def step(kind, features):
+    layer = kind(features, features, bias=False)
+    nn.init.normal_(layer.weight)
+    return sm.Step(
+        layer,
+        inputs=sm.randn(64, features),
+        reference=lambda module, x: x @ module.weight.T,
+        tolerance=TOLERANCE,
+    )
+
+
+@suite.variant(baseline=True)
+def dense(c):
+    return step(nn.Linear, c.features)
+
+
+@suite.variant
+def int8(c):
+    return step(Int8Linear, c.features)

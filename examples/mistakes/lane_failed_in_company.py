@@ -1,0 +1,31 @@
+"""A layer registers its kernel under a name that may be taken: alone it never is, in company it is."""
+
+from torch import nn
+
+import stepmark as sm
+
+FINDING = "lane-failed-in-company"
+VARIANT = "second"
+LAUNCHES = 4
+
+suite = sm.Suite("registry", axes={"features": [64]}, modes=["forward"])
+KERNELS = {}
+
+
+def registered(name, kernel, *, replace=False):
+    if name in KERNELS and not replace:
+        raise RuntimeError(f"a kernel named '{name}' is registered already")
+    KERNELS[name] = kernel
+    return kernel
+
+
+@suite.variant(baseline=True)
+def first(c):
+    dense = nn.Linear(c.features, c.features)
+    return sm.Step(registered("linear", dense, replace=True), inputs=sm.randn(32, c.features))
+
+
+@suite.variant
+def second(c):
+    thin = nn.Sequential(nn.Linear(c.features, 8), nn.Linear(8, c.features))
+    return sm.Step(registered("linear", thin), inputs=sm.randn(32, c.features))

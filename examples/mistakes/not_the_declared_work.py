@@ -1,0 +1,26 @@
+"""A stack of layers made by multiplying a list: all four are one and the same layer."""
+
+from torch import nn
+
+import stepmark as sm
+
+FINDING = "not-the-declared-work"
+VARIANT = "deep"
+
+suite = sm.Suite("depth", axes={"features": [64]})
+DEPTH = 4
+
+
+@suite.variant(baseline=True)
+def shallow(c):
+    return sm.Step(nn.Linear(c.features, c.features), inputs=sm.randn(32, c.features))
+
+
+@suite.variant
+def deep(c):
+    layers = [nn.Linear(c.features, c.features)] * DEPTH
+    return sm.Step(
+        nn.Sequential(*layers),
+        inputs=sm.randn(32, c.features),
+        expects=sm.Expect(parameters=DEPTH * (c.features**2 + c.features)),
+    )

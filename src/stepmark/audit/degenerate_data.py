@@ -1,0 +1,68 @@
+"""degenerate-data: tensors are all zero, constant, denormal, NaN or infinite.
+
+Evidence. The values of inputs, weights, output and gradients after an instrumented iteration. NaN anywhere is
+          an error. Infinite outputs and gradients, inputs that are zero or constant, and one denormal number
+          in a hundred or more are warnings. Weights of two and more dimensions that are zero, and zero
+          gradients, are notes: a LoRA layer starts like that. Infinite inputs are left alone: masks have
+          them.
+Why.      Zeros skip work in sparse and quantised kernels, constants hit the same table entry, denormal
+          numbers are up to a hundred times slower on some processors, and nobody can see in NaN whether the
+          layer is right.
+"""
+
+from __future__ import annotations
+
+from stepmark.audit.lanes import CaseLanes
+from stepmark.audit.quantities import listed
+from stepmark.records.finding import Finding, FindingName, Severity
+from stepmark.records.inspection import Degenerate, ValueKind
+
+DENORMAL_SHARE = 0.01
+COMPUTED = frozenset({ValueKind.OUTPUT, ValueKind.GRADIENT})
+Doubt = tuple[Severity, str]
+
+
+def degenerate_data(case: CaseLanes) -> Finding | None:
+    """Once per case: the gravest kind, with the first tensors."""
+    tensors = case.inspection.degenerate if case.inspection else ()
+    doubts = [(*doubt, tensor) for tensor in tensors if (doubt := _doubt(tensor)) is not None]
+    if not doubts:
+        return None
+    grave = list(Severity)
+    severity = max((severity for severity, *_ in doubts), key=grave.index)
+    named = [f"{_name(tensor)} {text}" for own, text, tensor in doubts if own is severity]
+    return Finding(
+        name=FindingName.DEGENERATE_DATA,
+        severity=severity,
+        case=case.id,
+        message=listed(named),
+        remedy="use random inputs and ordinary weights; look for overflow where numbers are not finite",
+        numbers=(
+            ("tensors", float(len(named))),
+            ("nan", float(sum(tensor.nan for *_, tensor in doubts))),
+            ("infinite", float(sum(tensor.infinite for *_, tensor in doubts))),
+        ),
+    )
+
+
+def _doubt(tensor: Degenerate) -> Doubt | None:
+    if tensor.nan:
+        return Severity.ERROR, f"has {tensor.nan} NaN in {tensor.elements}"
+    if tensor.infinite and tensor.kind in COMPUTED:
+        return Severity.WARNING, f"has {tensor.infinite} infinite numbers in {tensor.elements}"
+    if tensor.denormal and tensor.denormal >= DENORMAL_SHARE * tensor.elements:
+        return Severity.WARNING, f"has {tensor.denormal} denormal numbers in {tensor.elements}"
+    if tensor.kind is ValueKind.INPUT and tensor.elements > 1 and (tensor.zero or tensor.constant):
+        return Severity.WARNING, "is zero everywhere" if tensor.zero else "is the same everywhere"
+    if tensor.zero and (tensor.kind is ValueKind.GRADIENT or _is_matrix(tensor)):
+        return Severity.NOTE, "is zero everywhere"
+    return None
+
+
+def _is_matrix(tensor: Degenerate) -> bool:
+    return tensor.kind is ValueKind.WEIGHT and tensor.dimensions >= 2
+
+
+def _name(tensor: Degenerate) -> str:
+    """`input 0` names its kind itself; `weight` of a gradient does not."""
+    return tensor.name if tensor.name.startswith(tensor.kind.value) else f"{tensor.kind.value} {tensor.name}"

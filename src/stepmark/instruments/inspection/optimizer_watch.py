@@ -1,0 +1,84 @@
+"""The optimizer watch: what optimizers hold, and which of it has other values after they stepped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+from stepmark.instruments.inspection.impression import impression
+from stepmark.instruments.inspection.storages import storages_of
+from stepmark.records.inspection import OptimizerFacts
+
+
+class OptimizerWatch:
+    """Hooks on every optimizer of torch, and the parameters themselves for others."""
+
+    def __init__(self, parameters: Mapping[str, torch.Tensor], declared: Any) -> None:
+        self._own = {storage._cdata for one in parameters.values() for storage in storages_of(one)}
+        self._trainable = [one for one in parameters.values() if one.requires_grad]
+        self._declared = declared
+        self._before: dict[int, tuple[torch.Tensor, object]] = {}
+        self._with_gradient: set[int] = set()
+        self._changed: set[int] = set()
+        self._steps = 0
+
+    @contextmanager
+    def iteration(self) -> Iterator[None]:
+        handles = [
+            register_optimizer_step_pre_hook(lambda optimizer, *_: self._stepping(_held_by(optimizer))),
+            register_optimizer_step_post_hook(lambda optimizer, *_: self._stepped(_held_by(optimizer))),
+        ]
+        try:
+            yield
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    @contextmanager
+    def declared_step(self) -> Iterator[None]:
+        """Around the phase of an optimizer that the case declares: one that is not torch's runs no hooks."""
+        if isinstance(self._declared, torch.optim.Optimizer):
+            yield
+            return
+        steps = self._steps
+        self._stepping(self._trainable)
+        yield
+        if self._steps == steps:
+            self._stepped(self._trainable)
+
+    def facts(self) -> OptimizerFacts | None:
+        if not self._steps and self._declared is None:
+            return None
+        held = [tensor for tensor, _ in self._before.values()]
+        foreign = [one for one in held if not any(key._cdata in self._own for key in storages_of(one))]
+        return OptimizerFacts(
+            steps=self._steps,
+            parameters=len(held),
+            foreign=len(foreign) if self._own else 0,
+            with_gradient=len(self._with_gradient),
+            changed=len(self._changed),
+        )
+
+    def _stepping(self, held: list[torch.Tensor]) -> None:
+        for tensor in held:
+            if id(tensor) not in self._before:
+                self._before[id(tensor)] = (tensor, impression(tensor))
+            if tensor.grad is not None:
+                self._with_gradient.add(id(tensor))
+
+    def _stepped(self, held: list[torch.Tensor]) -> None:
+        self._steps += 1
+        for tensor in held:
+            known = self._before.get(id(tensor))
+            if known is not None and id(tensor) not in self._changed and impression(tensor) != known[1]:
+                self._changed.add(id(tensor))
+
+
+def _held_by(optimizer: Any) -> list[torch.Tensor]:
+    return [
+        one for group in optimizer.param_groups for one in group["params"] if isinstance(one, torch.Tensor)
+    ]

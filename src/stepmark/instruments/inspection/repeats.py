@@ -1,0 +1,98 @@
+"""Repeats: forward passes run again, to see whether the output follows the inputs and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from stepmark.instruments.inspection.snapshot import RandomState
+from stepmark.instruments.inspection.subject import Subject, tensors_in
+
+_SIGN = 119.0
+"""A number that no output is full of by itself."""
+
+
+def is_repeatable(subject: Subject) -> bool | None:
+    """Whether two passes with the same inputs gave the same output, bit for bit."""
+    first = _outputs(subject)
+    return _same(first, _outputs(subject)) if first else None
+
+
+def depends_on_inputs(subject: Subject, taint: bool | None, *, unseen: bool) -> bool | None:
+    """Whether the output depends on the inputs.
+
+    The log of operations says so or not; "not" is believed only where a pass with other inputs gives the same
+    output, and where nobody unseen can have written it.
+    """
+    if taint is not False or subject.forward is None:
+        return taint
+    random = RandomState(subject.device)
+    output = _outputs(subject)
+    if not output:
+        return None
+    random.restore()
+    with _other_inputs(subject):
+        changed = _outputs(subject)
+    random.restore()
+    if not _same(output, changed):
+        return True
+    return None if unseen or _is_written_unseen(subject) else False
+
+
+def _outputs(subject: Subject) -> list[torch.Tensor]:
+    assert subject.forward is not None
+    with subject.context(), torch.no_grad():
+        return [tensor.detach().clone() for tensor in tensors_in(subject.forward())]
+
+
+def _same(one: list[torch.Tensor], other: list[torch.Tensor]) -> bool:
+    return len(one) == len(other) and all(map(_equal, one, other))
+
+
+def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    if one.layout is not torch.strided:
+        one, other = one.to_dense(), other.to_dense()
+    if torch.equal(one, other):
+        return True
+    return bool(((one == other) | (one.isnan() & other.isnan())).all())
+
+
+@contextmanager
+def _other_inputs(subject: Subject) -> Iterator[None]:
+    """Other numbers in the inputs; whole numbers change places, so that they stay in their range."""
+    inputs = [one for value in subject.inputs for one in tensors_in(value) if one.layout is torch.strided]
+    kept = [one.detach().clone() for one in inputs]
+    try:
+        for one, values in zip(inputs, kept, strict=True):
+            turned = values.flatten().flip(0).view(values.shape)
+            floats = values.dtype.is_floating_point or values.dtype.is_complex
+            one.data.copy_(turned * -0.75 + 0.3125 if floats else turned)
+        yield
+    finally:
+        for one, values in zip(inputs, kept, strict=True):
+            one.data.copy_(values)
+
+
+def _is_written_unseen(subject: Subject) -> bool:
+    """Fill the output's memory and look whether a pass writes it again, should it be the same memory."""
+    assert subject.forward is not None
+    with subject.context(), torch.no_grad():
+        outputs = [one for one in tensors_in(subject.forward()) if one.layout is torch.strided]
+        places = [one.data_ptr() for one in outputs]
+        kept = [one.detach().clone() for one in outputs]
+        try:
+            for one in outputs:
+                one.data.fill_(_SIGN if one.dtype is not torch.bool else True)
+            signed = [one.detach().clone() for one in outputs]
+            again = list(tensors_in(subject.forward()))
+            return any(
+                new.data_ptr() == place and not _equal(new, sign)
+                for new, place, sign in zip(again, places, signed, strict=False)
+            )
+        finally:
+            for one, values in zip(outputs, kept, strict=True):
+                one.data.copy_(values)

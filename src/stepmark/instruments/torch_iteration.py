@@ -1,0 +1,95 @@
+"""An iteration: the state that one training step hands from phase to phase."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from stepmark.instruments.inspection.graph import leaves_among, nodes_behind
+from stepmark.instruments.inspection.subject import tensors_in
+
+
+def under(context: Any, function: Any, *arguments: Any) -> Any:
+    """Call the function inside the context."""
+    with context():
+        return function(*arguments)
+
+
+class Iteration:
+    """Output, loss, and the graph between them; every iteration builds its own and uses it once."""
+
+    def __init__(
+        self,
+        module: Callable[..., Any],
+        loss: Callable[..., Any] | None,
+        inputs: Sequence[Any],
+        targets: Sequence[Any],
+        *,
+        leaves: list[torch.Tensor],
+        seed: int,
+    ) -> None:
+        self._module, self._loss_function = module, loss
+        self._inputs, self._targets = inputs, targets
+        self._leaves = leaves
+        self._seed = seed
+        self._searching = True
+        self.output: Any = None
+        self.loss: Any = None
+        self.gradient: torch.Tensor | None = None
+        """From which backward starts where there is no loss; made in the first iteration."""
+
+    def prepare(self) -> None:
+        if self._searching and self.output is not None:
+            self._add_leaves_of_the_graph()
+        self.output = self.loss = None
+        for leaf in self._leaves:
+            leaf.grad = None
+
+    def _add_leaves_of_the_graph(self) -> None:
+        """A callable may hold parameters that only the graph shows; their gradients are cleared as well."""
+        self._searching = False
+        end = self.output if self.loss is None else self.loss
+        known = {id(leaf) for leaf in self._leaves}
+        found = leaves_among(nodes_behind(tensors_in(end)))
+        self._leaves += [leaf for leaf in found if id(leaf) not in known]
+
+    def forward(self) -> None:
+        self.output = self._module(*self._inputs)
+
+    def compute_loss(self) -> None:
+        assert self._loss_function is not None
+        self.loss = self._loss_function(self.output, *self._targets)
+
+    def backward_from_loss(self) -> None:
+        self.loss.backward()
+
+    def backward(self) -> None:
+        gradient = self.gradient if self.gradient is not None else self._fixed_gradient()
+        self.output.backward(gradient)
+
+    def _fixed_gradient(self) -> torch.Tensor:
+        if not isinstance(self.output, torch.Tensor):
+            raise TypeError(
+                f"the module returns {type(self.output).__name__}, not a tensor: give the step a loss"
+            )
+        generator = torch.Generator().manual_seed(self._seed)
+        values = torch.randn(self.output.shape, generator=generator)
+        self.gradient = values.to(self.output.device, self.output.dtype)
+        return self.gradient
+
+    def output_again(self) -> Any:
+        """The module's call by itself; the iteration does not notice."""
+        return self._module(*self._inputs)
+
+    def without_optimizer(self) -> Any:
+        """One iteration up to its gradients; gives the output."""
+        self.prepare()
+        self.forward()
+        if self._loss_function is None:
+            self.backward()
+        else:
+            self.compute_loss()
+            self.backward_from_loss()
+        return self.output

@@ -1,0 +1,101 @@
+"""The gallery: every mistake is caught by its name, and its mended twin is not accused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from benchmarks.audit.gallery import EXAMPLES, NOT_SHOWN, Mistake, good_examples, mistakes
+from benchmarks.audit.measuring import BRIEF, findings_of, findings_of_file
+from stepmark.engines.local import LocalEngine
+from stepmark.records.finding import Finding, FindingName, Severity
+
+GALLERY = mistakes()
+PUBLISHED = {
+    "batch_and_sequence_swapped",
+    "compile_left_on",
+    "eval_that_trains",
+    "gradients_never_cleared",
+    "input_in_the_clock",
+    "lazy_equals_eager",
+    "leftover_layer",
+    "loss_in_backward",
+    "noop_backward",
+    "not_synchronised",
+    "optimizer_never_runs",
+    "recomputes_per_output",
+    "truncated_operands",
+    "wrong_length_scales",
+}
+
+
+@pytest.fixture(scope="module")
+def brief() -> Iterator[LocalEngine]:
+    engine = LocalEngine(BRIEF)
+    yield engine
+    engine.close()
+
+
+def told(findings: tuple[Finding, ...]) -> str:
+    return "\n".join(f"{one.case}: {one.name} ({one.severity}): {one.message}" for one in findings)
+
+
+def skip_without_device(mistake: Mistake) -> None:
+    if mistake.device != "cpu" and not torch.cuda.is_available():
+        pytest.skip(f"needs {mistake.device}")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("mistake", GALLERY, ids=lambda mistake: mistake.name)
+def test_a_mistake_is_caught_by_its_name(mistake: Mistake, brief: LocalEngine) -> None:
+    skip_without_device(mistake)
+    findings = findings_of(mistake, brief)
+    guilty = {one.name for one in findings if f"/{mistake.variant}[" in one.case}
+    assert mistake.finding in guilty, told(findings)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("mistake", GALLERY, ids=lambda mistake: mistake.name)
+def test_the_mended_twin_is_not_accused(mistake: Mistake, brief: LocalEngine) -> None:
+    skip_without_device(mistake)
+    if mistake.company:
+        pytest.skip("whether the machine is left alone is not for a test to say")
+    findings = findings_of(mistake.mended, brief)
+    accused = [one for one in findings if one.name == mistake.finding or one.severity is Severity.ERROR]
+    assert not accused, told(tuple(accused))
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("path", good_examples(), ids=lambda path: path.stem)
+def test_good_examples_raise_no_error(path: Path, brief: LocalEngine) -> None:
+    findings = findings_of_file(path, brief)
+    assert not [one for one in findings if one.severity is Severity.ERROR], told(findings)
+
+
+def test_every_finding_is_shown_by_a_file_of_its_name_or_has_a_reason() -> None:
+    by_name = {mistake.name: mistake.finding for mistake in GALLERY}
+    for finding in FindingName:
+        if finding not in NOT_SHOWN:
+            assert by_name.get(finding.replace("-", "_")) == finding
+    assert {*NOT_SHOWN} <= {*FindingName}
+
+
+def test_the_published_mistakes_are_all_there_and_say_so() -> None:
+    told = {mistake.name for mistake in GALLERY if mistake.in_print}
+    assert told >= PUBLISHED
+
+
+@pytest.mark.parametrize("mistake", GALLERY, ids=lambda mistake: mistake.name)
+def test_a_mistake_differs_from_its_mended_twin_and_says_what_it_is(mistake: Mistake) -> None:
+    assert mistake.path.read_text() != mistake.mended.path.read_text()
+    assert mistake.headline.endswith(".")
+    assert mistake.mended.headline.endswith(".")
+    assert mistake.finding in set(FindingName)
+
+
+def test_no_mended_file_is_without_its_mistake() -> None:
+    mended = {path.name for path in (EXAMPLES / "mended").glob("*.py")}
+    assert mended == {mistake.path.name for mistake in GALLERY}

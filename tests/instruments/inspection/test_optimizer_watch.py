@@ -1,0 +1,112 @@
+"""The optimizer watch: what optimizers hold, and what of it has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from stepmark.authoring.inputs import randn
+from stepmark.authoring.workload import Ops, Step
+from stepmark.records.case import Mode
+from stepmark.records.inspection import OptimizerFacts
+from tests.instruments.inspection.bound import inspected
+
+
+def optimized(optimizer: Any, module: nn.Module | None = None) -> OptimizerFacts:
+    found = inspected(Step(module or nn.Linear(4, 4), inputs=randn(2, 4), optimizer=optimizer)).optimizer
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.AdamW, torch.optim.RMSprop])
+def test_an_optimizer_changes_what_it_holds(optimizer: Any) -> None:
+    assert optimized(optimizer) == OptimizerFacts(steps=1, parameters=2, with_gradient=2, changed=2)
+
+
+def test_an_optimizer_of_large_tensors_is_seen_by_their_sums() -> None:
+    module = nn.Sequential(nn.Linear(4, 2048), nn.Linear(2048, 4))
+    assert optimized(torch.optim.SGD, module).changed == 4
+
+
+def test_a_rate_of_zero_changes_nothing() -> None:
+    found = optimized(lambda parameters: torch.optim.SGD(parameters, lr=0.0))
+    assert (found.with_gradient, found.changed) == (2, 0)
+
+
+def test_an_optimizer_of_other_tensors_is_recognised() -> None:
+    others = nn.Linear(3, 3)
+    found = optimized(lambda parameters: torch.optim.SGD(others.parameters()))
+    assert (found.parameters, found.foreign, found.with_gradient, found.changed) == (2, 2, 0, 0)
+
+
+def test_a_copy_of_the_module_is_foreign() -> None:
+    copies = [torch.zeros(4, 4, requires_grad=True)]
+    assert optimized(lambda parameters: torch.optim.SGD(copies)).foreign == 1
+
+
+def test_parameters_of_a_view_of_the_module_are_its_own() -> None:
+    module = nn.Linear(4, 4)
+    flat = nn.Parameter(module.weight.detach())
+    assert optimized(lambda parameters: torch.optim.SGD([flat]), module).foreign == 0
+
+
+class Plain:
+    """An optimizer that is not torch's."""
+
+    def __init__(self, parameters: Iterable[Tensor], *, rate: float = 0.1) -> None:
+        self.parameters, self.rate = list(parameters), rate
+
+    def step(self) -> None:
+        with torch.no_grad():
+            for one in self.parameters:
+                assert one.grad is not None
+                one.sub_(one.grad, alpha=self.rate)
+
+
+class Delegating(Plain):
+    """One that has torch's inside."""
+
+    def __init__(self, parameters: Iterable[Tensor]) -> None:
+        super().__init__(parameters)
+        self.inner = torch.optim.SGD(self.parameters)
+
+    def step(self) -> None:
+        self.inner.step()
+
+
+@pytest.mark.parametrize("optimizer", [Plain, Delegating])
+def test_an_optimizer_that_is_not_torchs_is_known_by_what_it_does(optimizer: Any) -> None:
+    assert optimized(optimizer) == OptimizerFacts(steps=1, parameters=2, with_gradient=2, changed=2)
+
+
+def test_an_idle_optimizer_that_is_not_torchs_changes_nothing() -> None:
+    assert optimized(lambda parameters: Plain(parameters, rate=0.0)).changed == 0
+
+
+def test_rows_of_a_table_that_change_are_enough() -> None:
+    table = nn.Embedding(5000, 4, sparse=True)
+    step = Step(table, inputs=[torch.tensor([7])], loss=torch.sum, optimizer=torch.optim.SparseAdam)
+    found = inspected(step).optimizer
+    assert found is not None
+    assert found.changed == 1
+
+
+def test_optimizers_that_operations_call_are_seen() -> None:
+    w = torch.ones(4, requires_grad=True)
+    optimizer = torch.optim.SGD([w])
+
+    def step() -> None:
+        optimizer.zero_grad()
+        (w * w).sum().backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+
+    found = inspected(Ops({"step": step}), Mode.OPS).optimizer
+    assert found == OptimizerFacts(steps=1, parameters=1, with_gradient=1, changed=1)
+
+
+def test_without_an_optimizer_there_is_nothing_to_say() -> None:
+    assert inspected(Step(nn.Linear(4, 4), inputs=randn(2, 4))).optimizer is None

@@ -1,0 +1,83 @@
+"""Values: what is degenerate and what only looks unusual."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stepmark.instruments.inspection.values import SAMPLE, degenerate, degenerates
+from stepmark.records.inspection import Degenerate, ValueKind
+
+FLOATS = [torch.float32, torch.float64, torch.bfloat16, torch.float16]
+few = settings(deadline=None, max_examples=25)
+
+
+def look(tensor: torch.Tensor) -> Degenerate | None:
+    return degenerate(ValueKind.INPUT, "input 0", tensor)
+
+
+@few
+@given(st.sampled_from(FLOATS), st.lists(st.integers(1, 5), min_size=1, max_size=3))
+def test_normal_values_are_not_listed(dtype: torch.dtype, shape: list[int]) -> None:
+    values = torch.randn(*shape, 2).to(dtype)
+    values[..., 0], values[..., 1] = 1.0, -1.5
+    assert look(values) is None
+
+
+@few
+@given(st.sampled_from(FLOATS), st.integers(2, 50), st.sampled_from([0.0, 1.0, -2.5]))
+def test_constants_are_listed(dtype: torch.dtype, size: int, value: float) -> None:
+    found = look(torch.full((size,), value, dtype=dtype))
+    assert found is not None
+    assert (found.constant, found.zero, found.elements) == (True, value == 0, size)
+
+
+@few
+@given(st.sampled_from(FLOATS), st.integers(0, 5), st.integers(0, 5), st.integers(0, 5))
+def test_strange_numbers_are_counted(dtype: torch.dtype, nan: int, infinite: int, denormal: int) -> None:
+    tiny = torch.finfo(dtype).tiny / 2
+    values = [1.0, 2.0] + [float("nan")] * nan + [float("-inf")] * infinite + [tiny] * denormal
+    found = look(torch.tensor(values, dtype=dtype))
+    counted = (found.nan, found.infinite, found.denormal) if found else (0, 0, 0)
+    assert counted == (nan, infinite, denormal)
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        torch.zeros(()),
+        torch.ones(1),
+        torch.zeros(0),
+        torch.zeros(5, dtype=torch.int64),
+        torch.ones(5, dtype=torch.bool),
+        torch.zeros(5, device="meta"),
+    ],
+)
+def test_single_numbers_and_whole_numbers_are_not_listed(tensor: torch.Tensor) -> None:
+    assert look(tensor) is None
+
+
+def test_other_layouts_are_looked_at_where_they_have_values() -> None:
+    nan = torch.eye(3) * float("nan")
+    assert (found := look(nan.to_sparse())) is not None
+    assert found.nan > 0
+    assert (found := look(torch.tensor([1 + 1j, complex("nan")]))) is not None
+    assert found.nan == 1
+    assert (found := look(torch.zeros(4).to(torch.float8_e4m3fn))) is not None
+    assert found.zero
+
+
+def test_a_large_tensor_is_sampled_and_scaled_up() -> None:
+    values = torch.ones(2 * SAMPLE + 1)
+    values[::2] = float("nan")
+    found = look(values)
+    assert found is not None
+    assert found.elements == values.numel()
+    assert 0 < found.nan <= values.numel()
+
+
+def test_names_and_dimensions_come_along() -> None:
+    (found,) = degenerates(ValueKind.WEIGHT, [("a", torch.zeros(2, 3)), ("b", torch.tensor([1.0, 2.0]))])
+    assert (found.kind, found.name, found.dimensions) == (ValueKind.WEIGHT, "a", 2)
