@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from stepmark.comparing import compare, compare_stored
 from stepmark.errors import UsageError
 from stepmark.records.comparison import Aspect
+from stepmark.records.inspection import NumberCheck
 from stepmark.records.run import Recording
-from stepmark.records.verdict import VerdictKind
+from stepmark.records.verdict import Reason, VerdictKind
 from stepmark.result import Result
 from stepmark.store.store import Store
 from tests.support.recordings import Noise, make_recording
@@ -63,6 +64,31 @@ def test_by_reference_and_by_name(store: Store) -> None:
 
 def test_a_run_just_measured_against_a_stored_one(store: Store) -> None:
     assert compare_stored(store, "latest~1", recorded(2)).candidate.id == recorded(2).run.id
+
+
+def test_an_error_of_the_audit_is_not_forgotten_between_runs(store: Store) -> None:
+    wrong = NumberCheck(what="output", error=1.0, tolerance=0.01)
+    right = recorded(2, factor=1.03, stepmark="0.2.0")
+    guilty = replace(
+        right,
+        solos=tuple(
+            replace(solo, evidence=replace(solo.evidence, numbers=(wrong,)))
+            if solo.case.variant == "mine" and solo.evidence
+            else solo
+            for solo in right.solos
+        ),
+    )
+    comparison = compare_stored(store, recorded(1).run.id, guilty)
+    kinds = {case.case.variant: case.primary.kind for case in comparison.cases}
+    assert kinds["mine"] is VerdictKind.INVALID
+    assert kinds["dense"] is not VerdictKind.INVALID
+    mine = next(case.primary for case in comparison.cases if case.case.variant == "mine")
+    assert mine.reasons[0] is Reason.AUDIT
+    assert Reason.UNPAIRED in mine.reasons
+    assert mine.ratio is not None
+    swapped = compare_stored(store, guilty, recorded(1).run.id)
+    mine = next(case.primary for case in swapped.cases if case.case.variant == "mine")
+    assert (mine.kind, mine.reasons[0]) == (VerdictKind.INVALID, Reason.BASELINE_AUDIT)
 
 
 def test_a_run_with_itself(store: Store) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from stepmark.analysis.invalidation import invalidate_comparison
 from stepmark.analysis.run_comparison import compare_runs
 from stepmark.analysis.run_facts import replicates
 from stepmark.errors import UsageError
+from stepmark.pipeline import audited
 from stepmark.records.comparison import CaseComparison, Comparison, Terms, aspects_allowed, centre_named
 from stepmark.records.run import Recording
 from stepmark.records.settings import Policy
@@ -63,7 +65,8 @@ def compare(
         allow=aspects_allowed(allow),
     )
     if store is None and isinstance(baseline, Result) and isinstance(candidate, Result):
-        return ComparisonResult(compare_runs(baseline.recording, candidate.recording, terms=terms))
+        old, new = baseline.recording, candidate.recording
+        return ComparisonResult(_audited(compare_runs(old, new, terms=terms), old, new))
     with Store.open(store_url(store), create=False) as opened:
         sides = [side.recording if isinstance(side, Result) else side for side in (baseline, candidate)]
         return ComparisonResult(compare_stored(opened, *sides, terms=terms))
@@ -81,9 +84,14 @@ def compare_stored(
         )
     known = {each.name for each in store.baselines()}
     names = [side if isinstance(side, str) and side in known else None for side in (baseline, candidate)]
-    return compare_runs(
+    comparison = compare_runs(
         old, new, terms=terms, history=_replications(store, old, new), names=(names[0], names[1])
     )
+    return _audited(comparison, old, new)
+
+
+def _audited(comparison: Comparison, old: Recording, new: Recording) -> Comparison:
+    return invalidate_comparison(comparison, baseline=audited(old), candidate=audited(new))
 
 
 def _load(store: Store, side: str | Recording) -> Recording:

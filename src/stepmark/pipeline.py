@@ -24,6 +24,7 @@ from stepmark.measure.protocol import Described
 from stepmark.measure.schedule import Schedule
 from stepmark.records.ceilings import Ceilings, highest, machine_name
 from stepmark.records.environment import Environment
+from stepmark.records.finding import Finding
 from stepmark.records.outcome import Cause
 from stepmark.records.run import Judgement, Recording, Run, RunStatus
 from stepmark.records.settings import Policy, Settings
@@ -95,8 +96,13 @@ def resume(run_id: str, *, engine: Engine, store: Store, watcher: Watcher | None
 def judged(recording: Recording, policy: Policy | None = None) -> Judgement:
     """Estimates, verdicts and findings, computed from stored values alone."""
     policy = recording.run.policy if policy is None else policy
-    findings = accept(audit(recording), run=recording.run, names=policy.accepted)
-    return invalidate(judge(recording, policy), findings)
+    return invalidate(judge(recording, policy), audited(recording, policy))
+
+
+def audited(recording: Recording, policy: Policy | None = None) -> tuple[Finding, ...]:
+    """What the audit finds, with what the run or another policy accepts."""
+    policy = recording.run.policy if policy is None else policy
+    return accept(audit(recording), run=recording.run, names=policy.accepted)
 
 
 def _new_run(order: Order, described: Described) -> Run:

@@ -39,12 +39,12 @@ def test_late_work_is_of_the_last_phase_or_bleeds(phase: str, seconds: float, it
     assert (bleeding is not None) == (much and phase != "optimizer")
 
 
-def test_both_are_errors_with_the_time() -> None:
+def test_both_tell_the_time_and_one_is_an_error() -> None:
     outstanding = found(not_synchronised, late("optimizer", 0.012))
     assert outstanding.severity is Severity.ERROR
     assert "12 ms of processor time after optimizer" in outstanding.message
     bleeding = found(phase_bleed, late("forward", 0.012))
-    assert bleeding.severity is Severity.ERROR
+    assert bleeding.severity is Severity.WARNING
     assert "after forward had returned" in bleeding.message
 
 
@@ -107,3 +107,12 @@ def test_operations_count_where_no_work_is_counted() -> None:
 )
 def test_what_is_no_bleeding(case: CaseLanes) -> None:
     assert phase_bleed(case) is None
+
+
+@pytest.mark.parametrize("name", ["forward and backward", "loss, backward", "step, backward", "fwd+backward"])
+def test_a_name_that_says_more_than_backward_is_believed(name: str) -> None:
+    phase = PhaseInspection(phase=name, operations=20, forward_operations=10, backward_operations=10)
+    case = inspected(phase, mode=Mode.OPS, seconds={name: 0.01})
+    assert phase_bleed(case) is None
+    accused = inspected(replace(phase, phase="backward"), mode=Mode.OPS, seconds={"backward": 0.01})
+    assert phase_bleed(accused) is not None

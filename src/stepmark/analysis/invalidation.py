@@ -2,23 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from msgspec.structs import replace
 
+from stepmark.records.comparison import Comparison, PhaseComparison
 from stepmark.records.finding import Finding, Severity
 from stepmark.records.run import CaseJudgement, Judgement
 from stepmark.records.verdict import Reason, Verdict, VerdictKind
 
-KEPT = frozenset({Reason.SEPARATE_PROCESSES})
+KEPT = frozenset({Reason.SEPARATE_PROCESSES, Reason.UNPAIRED})
 """Reasons that are about how the numbers were made, and not about the verdict."""
 
 
 def invalidate(judgement: Judgement, findings: tuple[Finding, ...]) -> Judgement:
     """The judgement with these findings, and without the verdicts that their errors forbid."""
-    wrong = {each.case for each in findings if each.severity is Severity.ERROR and not each.accepted}
+    wrong = _wrong(findings)
     cases = tuple(_without_verdicts(case, wrong) for case in judgement.cases) if wrong else judgement.cases
     return replace(judgement, cases=cases, findings=findings)
+
+
+def invalidate_comparison(
+    comparison: Comparison, *, baseline: Iterable[Finding], candidate: Iterable[Finding]
+) -> Comparison:
+    """The same for two runs, each with the findings of its own audit."""
+    old, new = _wrong(baseline), _wrong(candidate)
+    cases = tuple(
+        replace(case, phases=tuple(_uncompared(phase, reasons) for phase in case.phases))
+        if (reasons := _reasons(case.case.id in new, case.baseline.id in old))
+        else case
+        for case in comparison.cases
+    )
+    return replace(comparison, cases=cases)
+
+
+def _uncompared(phase: PhaseComparison, reasons: tuple[Reason, ...]) -> PhaseComparison:
+    if phase.kind is VerdictKind.INVALID:
+        return phase
+    kept = tuple(reason for reason in phase.reasons if reason in KEPT)
+    return replace(phase, kind=VerdictKind.INVALID, reasons=(*reasons, *kept))
+
+
+def _wrong(findings: Iterable[Finding]) -> set[str]:
+    """Cases with an error that nobody accepted."""
+    return {each.case for each in findings if each.severity is Severity.ERROR and not each.accepted}
+
+
+def _reasons(case: bool, baseline: bool) -> tuple[Reason, ...]:
+    return ((Reason.AUDIT,) if case else ()) + ((Reason.BASELINE_AUDIT,) if baseline else ())
 
 
 def _without_verdicts(case: CaseJudgement, wrong: Collection[str]) -> CaseJudgement:
@@ -28,8 +59,7 @@ def _without_verdicts(case: CaseJudgement, wrong: Collection[str]) -> CaseJudgem
 
 def _invalidated(verdict: Verdict, wrong: Collection[str]) -> Verdict:
     """A verdict that is INVALID already says why."""
-    found = ((verdict.case, Reason.AUDIT), (verdict.baseline, Reason.BASELINE_AUDIT))
-    reasons = tuple(reason for case, reason in found if case in wrong)
+    reasons = _reasons(verdict.case in wrong, verdict.baseline in wrong)
     if not reasons or verdict.kind is VerdictKind.INVALID:
         return verdict
     kept = tuple(reason for reason in verdict.reasons if reason in KEPT)
