@@ -15,7 +15,6 @@ import math
 import numpy as np
 
 from stepmark.audit.lanes import CaseLanes
-from stepmark.audit.primary import primary_seconds
 from stepmark.records.finding import Finding, FindingName, Severity
 from stepmark.records.settings import Isolation
 from stepmark.records.trial import Role
@@ -48,11 +47,12 @@ def changes_its_neighbours(case: CaseLanes) -> Finding | None:
 
 def _levels(case: CaseLanes, role: Role) -> FloatArray:
     """One median per launch of this role that had all its lanes in one process."""
-    times = [
-        primary_seconds(lane)
-        for launch, lane in case.lanes
-        if launch.role is role and launch.isolation is Isolation.SHARED
-    ]
-    levels = np.array([np.median(blocks) for blocks in times if blocks is not None and blocks.size])
+    levels = np.array(
+        [
+            level
+            for (launch, _), level in zip(case.lanes, case.levels, strict=True)
+            if level is not None and launch.role is role and launch.isolation is Isolation.SHARED
+        ]
+    )
     positive: FloatArray = levels[levels > 0.0]
     return positive

@@ -11,10 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from stepmark.audit.lanes import CaseLanes
-from stepmark.audit.primary import primary_seconds
 from stepmark.audit.quantities import percent, time
 from stepmark.records.finding import Finding, FindingName, Severity
-from stepmark.stats.arrays import pad
 from stepmark.stats.quantile import median
 
 MAX_SHARE = 0.01
@@ -24,15 +22,15 @@ SHORTEST = 1e-12
 
 def clock_dominates(case: CaseLanes) -> Finding | None:
     """Once per case, for its primary phase."""
-    clocks, rows = [], []
-    for lane in case.measured:
-        blocks = primary_seconds(lane)
-        if blocks is not None:
-            clocks.append(lane.clock_seconds)
-            rows.append(blocks)
+    pairs = [
+        (lane.clock_seconds, level)
+        for (_, lane), level in zip(case.lanes, case.levels, strict=True)
+        if level is not None
+    ]
+    clocks, levels = [clock for clock, _ in pairs], [level for _, level in pairs]
     if not any(clocks):
         return None
-    iterations = np.maximum(median(pad(rows)), SHORTEST)
+    iterations = np.maximum(np.array(levels), SHORTEST)
     share = float(median(np.array(clocks) / iterations))
     if share <= MAX_SHARE:
         return None

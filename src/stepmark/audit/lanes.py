@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
+import numpy as np
+
+from stepmark.audit.primary import primary_seconds
 from stepmark.records.case import Case
 from stepmark.records.evidence import Conditions, Declared, Evidence
 from stepmark.records.inspection import Inspection, PhaseInspection
 from stepmark.records.run import Recording, Run
 from stepmark.records.trial import LaneTrial, LaunchTrial, SoloTrial
+from stepmark.stats.arrays import FloatArray
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,8 @@ class CaseLanes:
     """Of the case's cell; None for the baseline itself, and where it is not in the run."""
     siblings: Mapping[str, CaseLanes] = field(default_factory=dict, repr=False, compare=False)
     """All cases of the run by id, this one too."""
+    cells: Mapping[str, Sequence[CaseLanes]] = field(default_factory=dict, repr=False, compare=False)
+    """The same by cell."""
 
     @property
     def is_baseline(self) -> bool:
@@ -36,6 +43,22 @@ class CaseLanes:
     def measured(self) -> tuple[LaneTrial, ...]:
         """The lanes with at least one complete block."""
         return tuple(lane for _, lane in self.lanes if lane.rounds and lane.samples)
+
+    @cached_property
+    def blocks(self) -> tuple[FloatArray | None, ...]:
+        """Of each lane: seconds an iteration of the primary phase, by block; None where it has none."""
+        times = (primary_seconds(lane) for _, lane in self.lanes)
+        return tuple(each if each is not None and each.size else None for each in times)
+
+    @cached_property
+    def levels(self) -> tuple[float | None, ...]:
+        """Of each lane: the median of its blocks."""
+        return tuple(None if each is None else float(np.median(each)) for each in self.blocks)
+
+    @property
+    def company(self) -> Sequence[CaseLanes]:
+        """All cases of the cell, this one too."""
+        return self.cells.get(self.case.cell.id, ())
 
     @property
     def evidence(self) -> Evidence | None:
@@ -73,6 +96,7 @@ def each_case(recording: Recording) -> Iterator[CaseLanes]:
         for lane in launch.lanes:
             lanes.setdefault((cell, lane.variant), []).append((launch, lane))
     siblings: dict[str, CaseLanes] = {}
+    cells: dict[str, list[CaseLanes]] = {}
     baselines: dict[str, CaseLanes] = {}
     names = {outline.name: outline.baseline for outline in recording.run.suites}
     for case in sorted(recording.run.cases, key=lambda case: case.variant != names[case.cell.suite]):
@@ -85,7 +109,9 @@ def each_case(recording: Recording) -> Iterator[CaseLanes]:
             lanes=tuple(lanes.get((cell, case.variant), ())),
             baseline=baselines.get(cell),
             siblings=siblings,
+            cells=cells,
         )
+        cells.setdefault(cell, []).append(siblings[case.id])
         if case.variant == names[case.cell.suite]:
             baselines[cell] = siblings[case.id]
     for case in recording.run.cases:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import numpy as np
 
 from stepmark.audit.lanes import CaseLanes
-from stepmark.audit.primary import primary_seconds
 from stepmark.records.finding import Finding, FindingName, Severity
 from stepmark.stats.arrays import FloatArray
 
@@ -27,8 +26,7 @@ SHORTEST = 1e-12
 
 def quantised_clock(case: CaseLanes) -> Finding | None:
     """Once per case, with the typical step."""
-    times = [primary_seconds(lane) for lane in case.measured]
-    long_enough = [blocks for blocks in times if blocks is not None and blocks.size >= MIN_BLOCKS]
+    long_enough = [blocks for blocks in case.blocks if blocks is not None and blocks.size >= MIN_BLOCKS]
     coarse = [(step, blocks) for blocks in long_enough if (step := _step(blocks)) is not None]
     if not coarse or 2 * len(coarse) <= len(long_enough):
         return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from stepmark.audit.lanes import CaseLanes
-from stepmark.audit.primary import primary_seconds
 from stepmark.records.inspection import Inspection, PhaseInspection
 from stepmark.records.sample import Layout
 from stepmark.stats.blocks import seconds_per_iteration
@@ -13,8 +12,7 @@ from stepmark.stats.blocks import seconds_per_iteration
 
 def typical_seconds(case: CaseLanes) -> float | None:
     """Of one iteration of the primary phase: the median over launches of their medians."""
-    times = [primary_seconds(lane) for lane in case.measured]
-    return _typical([float(np.median(blocks)) for blocks in times if blocks is not None and blocks.size])
+    return _typical([level for level in case.levels if level is not None])
 
 
 def phase_seconds(case: CaseLanes, phase: str) -> float | None:

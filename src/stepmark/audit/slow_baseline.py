@@ -57,8 +57,7 @@ def _winners(case: CaseLanes) -> list[str]:
     if own is None:
         return []
     limit = own * (1.0 - case.run.policy.margin)
-    others = [other for other in case.siblings.values() if other.case.cell == case.case.cell]
-    times = {other.case.variant: typical_seconds(other) for other in others if other.id != case.id}
+    times = {other.case.variant: typical_seconds(other) for other in case.company if other.id != case.id}
     return [variant for variant, seconds in times.items() if seconds is not None and seconds < limit]
 
 
@@ -84,9 +83,10 @@ def _along(case: CaseLanes, axis: str) -> list[tuple[float, CaseLanes]]:
     """The same variant at every value of the axis, all else equal."""
     found, rest = [], _elsewhere(case.case.cell, axis)
     for other in case.siblings.values():
+        if other.case.variant != case.case.variant or _elsewhere(other.case.cell, axis) != rest:
+            continue
         value = dict(other.case.cell.axes).get(axis)
-        alike = other.case.variant == case.case.variant and _elsewhere(other.case.cell, axis) == rest
-        if alike and isinstance(value, int | float):
+        if isinstance(value, int | float):
             found.append((value, other))
     return found
 

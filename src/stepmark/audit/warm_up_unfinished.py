@@ -62,7 +62,7 @@ def warm_up_unfinished(case: CaseLanes) -> Finding | None:
 def _may_have_fallen(case: CaseLanes) -> bool:
     """Whether the plain times fell by half of the effect in a typical launch, without which the rest, which
     looks at every neighbour, need not be asked."""
-    times = [seconds for _, lane in case.lanes if (seconds := primary_seconds(lane)) is not None]
+    times = [seconds for seconds in case.blocks if seconds is not None]
     own = [_fall(np.log(np.maximum(seconds, SHORTEST))) for seconds in times if seconds.size >= MIN_ROUNDS]
     return bool(own) and float(median(np.array(own))) >= math.log1p(EFFECT) / 2
 

@@ -36,7 +36,7 @@ def test_profilers_are_named() -> None:
     with profiled():
         assert "sys.setprofile" in conditions().tracers
     assert "sys.setprofile" not in conditions().tracers
-    with torch.profiler.profile():
+    with torch.profiler.profile(acc_events=True):
         assert "torch.profiler" in conditions().tracers
     assert "torch.profiler" not in conditions().tracers
 

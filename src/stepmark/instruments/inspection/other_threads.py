@@ -52,15 +52,16 @@ class OtherThreads:
         return self._worked(total, before, after)
 
     def _worked(self, total: float, before: Mapping[int, float], after: Mapping[int, float]) -> float:
-        """Of the total, what neither spun nor may have spun."""
+        """What threads spent that neither spun nor may have spun, and what is left of the total for threads
+        that ended. The threads' clocks are read around the total's: with many spinning threads too little
+        is left rather than too much."""
         of_python = _of_python()
-        for task, clock in after.items():
-            spent = clock - before.get(task, 0.0)
-            if task in self._spinning:
-                total -= spent
-            elif task not in of_python:
-                total -= min(spent, _SPIN_MARGIN * self._spin)
-        return max(0.0, total)
+        spent = {task: clock - before.get(task, 0.0) for task, clock in after.items()}
+        worked = max(0.0, total - sum(spent.values()))
+        for task in spent.keys() - self._spinning:
+            forgiven = 0.0 if task in of_python else _SPIN_MARGIN * self._spin
+            worked += max(0.0, spent[task] - forgiven)
+        return worked
 
     def _waited_until_quiet(self) -> bool:
         end = time.perf_counter() + MOST
