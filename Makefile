@@ -19,12 +19,12 @@ test: .venv/installed-dev  ## all checks and all tests
 	$(BIN)/python -m pytest -m "not process" -n 2
 	$(BIN)/python -m pytest -m process
 
-check: .venv/installed-dev  ## the inner loop: checks, and the tests that start no processes
+check: .venv/installed-dev  ## the inner loop: checks, and the tests that take little time
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -m "not process" -n 2
+	$(BIN)/python -m pytest -m "not process and not long" -n 2
 
 format: .venv/installed-dev
 	$(BIN)/ruff check --fix .

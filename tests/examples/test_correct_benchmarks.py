@@ -12,6 +12,8 @@ from benchmarks.audit.solo import audited
 from stepmark.authoring.suite import Suite
 from stepmark.records.finding import Finding, Severity
 
+pytestmark = pytest.mark.long
+
 
 def errors(suite: Suite) -> list[str]:
     with warnings.catch_warnings():  # of torch, about what a benchmark is free to do

@@ -48,7 +48,7 @@ def skip_without_device(mistake: Mistake) -> None:
         pytest.skip(f"needs {mistake.device}")
 
 
-@pytest.mark.process
+@pytest.mark.long
 @pytest.mark.parametrize("mistake", GALLERY, ids=lambda mistake: mistake.name)
 def test_a_mistake_is_caught_by_its_name(mistake: Mistake, brief: LocalEngine) -> None:
     skip_without_device(mistake)
@@ -57,7 +57,7 @@ def test_a_mistake_is_caught_by_its_name(mistake: Mistake, brief: LocalEngine) -
     assert mistake.finding in guilty, told(findings)
 
 
-@pytest.mark.process
+@pytest.mark.long
 @pytest.mark.parametrize("mistake", GALLERY, ids=lambda mistake: mistake.name)
 def test_the_mended_twin_is_not_accused(mistake: Mistake, brief: LocalEngine) -> None:
     skip_without_device(mistake)
@@ -68,7 +68,7 @@ def test_the_mended_twin_is_not_accused(mistake: Mistake, brief: LocalEngine) ->
     assert not accused, told(tuple(accused))
 
 
-@pytest.mark.process
+@pytest.mark.long
 @pytest.mark.parametrize("path", good_examples(), ids=lambda path: path.stem)
 def test_good_examples_raise_no_error(path: Path, brief: LocalEngine) -> None:
     findings = findings_of_file(path, brief)
