@@ -85,6 +85,18 @@ def test_what_a_checkpoint_hides_is_not_computed_to_be_counted() -> None:
     assert len(calls) == 1
 
 
+def test_not_for_functions_of_ones_own_either() -> None:
+    calls = []
+
+    def layer(x: Tensor) -> Tensor:
+        calls.append(1)
+        return Squares.apply(x).tanh()  # type: ignore[no-any-return, no-untyped-call]
+
+    y = checkpoint(layer, torch.ones(2, 4, requires_grad=True), use_reentrant=False)
+    list(saved_by(nodes_behind([y])))
+    assert len(calls) == 1
+
+
 def test_a_graph_that_was_freed_keeps_nothing() -> None:
     x = torch.ones(4, requires_grad=True)
     y = x.exp()

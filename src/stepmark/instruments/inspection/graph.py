@@ -35,7 +35,7 @@ def saved_by(nodes: Iterable[Any]) -> Iterator[torch.Tensor]:
         for name in dir(node):
             if name.startswith(_RAW):
                 yield from _unhooked(node, name)
-        if hasattr(node, "saved_tensors"):
+        if hasattr(type(node), "saved_tensors"):  # asking the node itself would unpack them
             yield from _attributes(node)
 
 
