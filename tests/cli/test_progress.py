@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from stepmark.cli.progress import Forecast
+from stepmark.cli.progress import Forecast, LineDisplay
 from tests.support.commands import QUICK, CommandLine
 from tests.support.recordings import make_recording
 
@@ -29,6 +30,24 @@ def test_the_forecast_knows_nothing_before_the_first_launch() -> None:
 def test_a_budget_is_the_forecast() -> None:
     assert 59.0 < (Forecast(budget=60.0).left(1000) or 0.0) <= 60.0
     assert Forecast(budget=0.0).left(3) == 0.0
+
+
+@pytest.mark.parametrize(("budget", "counted"), [(None, "3 of 4536"), (90.0, "3 trials")])
+def test_under_a_budget_nobody_counts_what_will_not_be_measured(budget: float | None, counted: str) -> None:
+    assert Forecast(budget=budget).count(3, 4536) == counted
+
+
+def test_without_a_terminal_a_line_says_how_far_it_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording = make_recording(num_launches=2)
+    moments = iter(range(0, 1000, 10))
+    monkeypatch.setattr("stepmark.cli.progress.time.monotonic", lambda: float(next(moments)))
+    display = LineDisplay()
+    display.begins(replace(recording.run, settings=replace(recording.run.settings, budget=90.0)), 0)
+    display.advances(recording.launches[0], 3, 4536)
+    said = capsys.readouterr().err
+    assert re.fullmatch(r"stepmark: launches, 3 trials done, at most \d+ s left\n", said)
 
 
 @pytest.mark.process

@@ -236,11 +236,9 @@ DONE = SoloDone(
 def solo(events: Sequence[Event], death: Failure | None = None) -> SoloTrial:
     return solo_trial(
         SoloAssignment(case=CASE, source=SOURCE, settings=QUICK),
-        events,
+        Ended(events=events, started_by="fork-server", output="printed\n"),
         timing=TIMING,
-        started_by="fork-server",
         death=death,
-        output="printed\n",
     )
 
 

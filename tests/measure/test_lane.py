@@ -81,7 +81,9 @@ def test_a_lane_that_is_steady_at_once_warms_up_for_the_least_time(once: int) ->
     fake = FakeInstrument()
     warmed = warmed_up(hosted(fake, lambda: fake.step({"forward": once})))
     iterations = warmed.iterations[0]
-    assert iterations == max(1, round(2 * MS / once)), "what comes nearest to half of 4 ms"
+    assert iterations >= 1
+    assert iterations == 1 or abs(iterations - 2 * MS / once) <= 0.5, "what comes nearest to half of 4 ms"
+    assert iterations > 1 or 2 * MS / once <= 1.5
     assert warmed.iterations == (iterations, iterations)
     assert warmed.warmup.settled
     assert set(unpack(warmed.warmup.nanoseconds)) == {iterations * once}

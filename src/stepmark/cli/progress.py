@@ -78,7 +78,7 @@ class BarDisplay(ProgressDisplay):
         self._progress.update(
             self._task,
             description=_doing(trial),
-            count=f"{done} trials" if forecast.budget else f"{done}/{total}",
+            count=forecast.count(done, total),
             left="" if left is None else f"about {_short(left)} left",
             completed=forecast.elapsed,
             total=None if left is None else forecast.elapsed + left,
@@ -105,6 +105,10 @@ class Forecast:
         if isinstance(trial, LaunchTrial):
             self._launches.append(trial.seconds)
 
+    def count(self, done: int, total: int) -> str:
+        """`12 of 60`; under a budget nobody gets to the end of all that could be measured."""
+        return f"{done} trials" if self.budget is not None else f"{done} of {total}"
+
     def left(self, trials: int) -> float | None:
         """Seconds, or None before the first launch has shown how long one takes."""
         if self.budget is not None:
@@ -123,14 +127,24 @@ class LineDisplay(ProgressDisplay):
 
     def __init__(self) -> None:
         self._said = time.monotonic()
+        self._forecast = Forecast(budget=None)
 
     def prepares(self, what: str) -> None:
         click.echo(f"stepmark: {what}", err=True)
 
+    def begins(self, run: Run, resumed: int) -> None:
+        super().begins(run, resumed)
+        self._forecast = Forecast(budget=run.settings.budget)
+
     def advances(self, trial: Trial, done: int, total: int) -> None:
+        self._forecast.note(trial)
         if time.monotonic() - self._said >= _PLAIN_INTERVAL:
             self._said = time.monotonic()
-            click.echo(f"stepmark: {_doing(trial)}, {done} of {total} done", err=True)
+            left = self._forecast.left(total - done)
+            ahead = "" if left is None else f", at most {_short(left)} left"
+            click.echo(
+                f"stepmark: {_doing(trial)}, {self._forecast.count(done, total)} done{ahead}", err=True
+            )
 
 
 def _doing(trial: Trial) -> str:

@@ -79,7 +79,8 @@ class FakeEngine:
             settings=assignment.settings,
             emit=events.append,
         )
-        return solo_trial(assignment, events, timing=self._timing(), started_by="fake", death=None, output="")
+        home = Ended(events=events, started_by="fake")
+        return solo_trial(assignment, home, timing=self._timing(), death=None)
 
     def _launch(self, assignment: LaunchAssignment) -> LaunchTrial:
         events: list[Event] = [self._began()]

@@ -110,21 +110,14 @@ class LocalEngine:
     def warm_up(self, assignment: WarmupAssignment) -> WarmupTrial:
         """The first iterations in a fresh process. What it imports is not learnt: the next process is to meet
         the same first iterations."""
-        stopwatch = Stopwatch()
-        worker = self._start(
-            FirstIterations(
-                source=assignment.source,
-                case=assignment.case,
-                iterations=assignment.iterations,
-                settings=assignment.settings,
-                seed=assignment.seed,
-            )
+        request = FirstIterations(
+            source=assignment.source,
+            case=assignment.case,
+            iterations=assignment.iterations,
+            settings=assignment.settings,
+            seed=assignment.seed,
         )
-        try:
-            worker.join(self._tick)
-            return warmup_trial(assignment, _ended(worker), timing=stopwatch.timing(), death=worker.death())
-        finally:
-            worker.close()
+        return self._attend(request, partial(warmup_trial, assignment), learn=False)
 
     def trace(self, assignment: TracingAssignment) -> TracingTrial:
         """Some iterations under the profiler, in a fresh process."""
@@ -162,13 +155,14 @@ class LocalEngine:
     def _launch_watch(self) -> LaunchWatch:
         return LaunchWatch(self._fork.pid if self._fork is not None else None)
 
-    def _attend(self, request: Request, assemble: Callable[..., T]) -> T:
+    def _attend(self, request: Request, assemble: Callable[..., T], *, learn: bool = True) -> T:
         """From start to end; `assemble` makes a trial of what it said, when, and how it died."""
         stopwatch = Stopwatch()
         worker = self._start(request)
         try:
             worker.join(self._tick)
-            self._learn(worker)
+            if learn:
+                self._learn(worker)
             return assemble(_ended(worker), timing=stopwatch.timing(), death=worker.death())
         finally:
             worker.close()
@@ -184,28 +178,13 @@ class LocalEngine:
             self._nursery = self._spawn
 
     def _solo(self, assignment: SoloAssignment) -> SoloTrial:
-        stopwatch = Stopwatch()
-        worker = self._start(
-            Solo(
-                source=assignment.source,
-                case=assignment.case,
-                settings=assignment.settings,
-                seed=assignment.seed,
-            )
+        request = Solo(
+            source=assignment.source,
+            case=assignment.case,
+            settings=assignment.settings,
+            seed=assignment.seed,
         )
-        try:
-            worker.join(self._tick)
-            self._learn(worker)
-            return solo_trial(
-                assignment,
-                worker.events,
-                timing=stopwatch.timing(),
-                started_by=worker.started_by,
-                death=worker.death(),
-                output=worker.output(),
-            )
-        finally:
-            worker.close()
+        return self._attend(request, partial(solo_trial, assignment))
 
     def _shared_launch(self, assignment: LaunchAssignment) -> LaunchTrial:
         stopwatch = self._launch_watch()

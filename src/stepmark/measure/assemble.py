@@ -68,27 +68,21 @@ def last_entered(events: Iterable[Event]) -> Entered:
 
 
 def solo_trial(
-    assignment: SoloAssignment,
-    events: Sequence[Event],
-    *,
-    timing: Timing,
-    started_by: str,
-    death: Failure | None,
-    output: str,
+    assignment: SoloAssignment, home: Ended, *, timing: Timing, death: Failure | None
 ) -> SoloTrial:
     """`death` is given where the process did not finish by itself."""
-    done = next((event for event in events if isinstance(event, SoloDone)), None)
-    failed = next((event.failure for event in events if isinstance(event, LaneFailed)), None)
+    done = next((event for event in home.events if isinstance(event, SoloDone)), None)
+    failed = next((event.failure for event in home.events if isinstance(event, LaneFailed)), None)
     failure = failed or death
     return SoloTrial(
         case=assignment.case,
         started=timing.started,
         seconds=timing.seconds,
-        process=process_facts(Ended(events=events, started_by=started_by)),
+        process=process_facts(home),
         evidence=done.evidence if done and failure is None else None,
         samples=done.samples if done and failure is None else (),
-        failure=replace(failure, output=output) if failure else None,
-        output=output,
+        failure=replace(failure, output=home.output) if failure else None,
+        output=home.output,
     )
 
 

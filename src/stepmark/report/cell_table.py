@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.cells import cell_len
 from rich.text import Text
 
 from stepmark.records.verdict import Reason
@@ -12,7 +11,7 @@ from stepmark.report import format as show
 from stepmark.report.entries import main_entry, phase_entries
 from stepmark.report.grid import Grid
 from stepmark.report.ledger import Look, Titles, ledger
-from stepmark.report.page import Page, line
+from stepmark.report.page import Page
 from stepmark.report.phase_columns import PhaseColumns, phase_columns, phase_grid
 from stepmark.report.view import CellView
 from stepmark.report.wording import cell_facts, context, title
@@ -23,19 +22,10 @@ def cell_table(cell: CellView, *, reasons: Sequence[Reason], page: Page, listed:
     unit = show.shared_unit([row.primary.time.point for row in cell.rows if row.primary])
     look = Look(page=page, unit=unit, reasons=reasons)
     tables = _listed(cell, look) if listed else _arranged(cell, look)
-    lines = heading(title(cell), context(cell), page=page)
+    lines = page.heading(title(cell), context(cell))
     for place, table in enumerate(tables):
         lines += [*([Text()] if place else []), *table.lines(page)]
     return [*lines, *page.paragraph(" · ".join(cell_facts(cell)), style="dim")]
-
-
-def heading(left: str, right: str, *, page: Page) -> list[Text]:
-    """A title with its context at the other end of the line, or below it."""
-    left, right = page.show(left), page.show(right)
-    gap = page.width - cell_len(left) - cell_len(right)
-    if gap >= 2:
-        return [line((left, "bold"), (" " * gap, ""), (right, "dim")), page.rule()]
-    return [*page.paragraph(left, style="bold"), *page.paragraph(right, style="dim"), page.rule()]
 
 
 def _arranged(cell: CellView, look: Look) -> list[Grid]:

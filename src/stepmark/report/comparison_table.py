@@ -12,7 +12,6 @@ from stepmark.records.comparison import CaseComparison, Comparison, PhaseCompari
 from stepmark.records.verdict import Reason
 from stepmark.report import comparison_wording as wording
 from stepmark.report import format as show
-from stepmark.report.cell_table import heading
 from stepmark.report.grid import Column, Piece, Row, align, make_grid
 from stepmark.report.ledger import HEADING, STYLES
 from stepmark.report.page import Page, line
@@ -87,7 +86,7 @@ def _suite(
         rows.append([Piece(f"  {label}"), *pieces, *_verdict(phase, reasons)])
     primaries = {case.primary.phase for cases in cells.values() for case in cases if case.primary.phase}
     return [
-        *heading(suite, primaries.pop() if len(primaries) == 1 else "", page=page),
+        *page.heading(suite, primaries.pop() if len(primaries) == 1 else ""),
         *make_grid(COLUMNS, rows, page=page).lines(page),
     ]
 

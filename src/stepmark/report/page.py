@@ -56,6 +56,14 @@ class Page(NamedTuple):
                 rows.append(fact)
         return [line((row, style)) for row in rows]
 
+    def heading(self, left: str, right: str) -> list[Text]:
+        """A title with its context at the other end of the line, or below it; then a rule."""
+        left, right = self.show(left), self.show(right)
+        gap = self.width - cell_len(left) - cell_len(right)
+        if gap >= 2:
+            return [line((left, "bold"), (" " * gap, ""), (right, "dim")), self.rule()]
+        return [*self.paragraph(left, style="bold"), *self.paragraph(right, style="dim"), self.rule()]
+
     def rule(self) -> Text:
         """A line across the page."""
         return line((self.show("─" * self.width), "dim"))

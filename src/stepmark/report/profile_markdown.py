@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from stepmark.report.format import NBSP
-from stepmark.report.markdown_text import code, plain, table
+from stepmark.report.markdown_text import code, plain
 from stepmark.report.profile_chart import memory_chart
 from stepmark.report.profile_view import ProfileView
-from stepmark.report.warmup_view import TextTable
+from stepmark.report.text_table import in_markdown
 
 
 def render_profile_markdown(view: ProfileView) -> str:
@@ -15,24 +15,18 @@ def render_profile_markdown(view: ProfileView) -> str:
     blocks = [
         f"### {code(view.title)}",
         plain(" · ".join(view.context)),
-        text_table(view.phases),
-        text_table(view.idle),
-        *(f"{plain(each.title)}\n\n{text_table(each.table)}" for each in view.operations),
+        in_markdown(view.phases),
+        in_markdown(view.idle),
+        *(f"{plain(each.title)}\n\n{in_markdown(each.table)}" for each in view.operations),
         plain(view.products),
         f"{plain(view.memory_title)}\n\n```text\n{drawn}\n```",
         plain(view.peak),
-        *((plain(view.cost_title), text_table(view.cost)) if view.cost is not None else ()),
+        *((plain(view.cost_title), in_markdown(view.cost)) if view.cost is not None else ()),
         *_nsight(view),
         "\n".join(f"- {plain(failure)}" for failure in view.failures),
         f"<sub>{plain(' · '.join(view.facts))}</sub>",
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
-
-
-def text_table(shown: TextTable) -> str:
-    """Every cell as it is meant, whatever Markdown would make of it."""
-    head, *rows = shown.rows
-    return table(head, shown.sides, [[plain(text) for text in row] for row in rows])
 
 
 def _nsight(view: ProfileView) -> list[str]:

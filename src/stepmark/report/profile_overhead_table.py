@@ -15,10 +15,8 @@ from stepmark.records.profile import CaseCost, PhaseCost
 from stepmark.report import format as show
 from stepmark.report.markdown_text import plain
 from stepmark.report.page import Page, line
-from stepmark.report.profile_markdown import text_table
-from stepmark.report.profile_table import table_lines
 from stepmark.report.sheet import Sheet
-from stepmark.report.warmup_view import TextTable
+from stepmark.report.text_table import TextTable, in_markdown, on_page
 
 PHASES = ("forward", "backward")
 TITLE = "what profiling costs: the same iterations without and with the profiler, in turn"
@@ -32,7 +30,7 @@ def overhead_sheet(costs: Sequence[CaseCost], *, phases: Sequence[str] = PHASES)
 def render_overhead_markdown(costs: Sequence[CaseCost], *, phases: Sequence[str] = PHASES) -> str:
     """The same as Markdown."""
     failures = "\n".join(f"- {plain(failure)}" for failure in failed_cases(costs))
-    parts = [TITLE, text_table(overhead_table(costs, phases=phases)), failures]
+    parts = [TITLE, in_markdown(overhead_table(costs, phases=phases)), failures]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -82,7 +80,7 @@ def _cells(cost: CaseCost, phase: str) -> tuple[str, str, str]:
 def _lay_out(costs: Sequence[CaseCost], phases: Sequence[str], page: Page) -> list[Text]:
     lines = page.paragraph(TITLE, style="dim")
     if any(cost.phases for cost in costs):
-        lines += table_lines(overhead_table(costs, phases=phases), page, folded=0)
+        lines += on_page(overhead_table(costs, phases=phases), page, folded=0)
     for failure in failed_cases(costs):
         lines += [line(), *page.paragraph(failure, style="red", hanging="  ")]
     return lines

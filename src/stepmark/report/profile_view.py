@@ -15,7 +15,7 @@ from stepmark.records.profile import (
 )
 from stepmark.report import format as show
 from stepmark.report.profile_commands import NsightCommands
-from stepmark.report.warmup_view import TextTable
+from stepmark.report.text_table import TextTable
 
 _PRODUCT = " ×"
 """Behind the name of a matrix product."""

@@ -8,7 +8,6 @@ from rich.text import Text
 
 from stepmark.records.verdict import Reason
 from stepmark.report import format as show
-from stepmark.report.cell_table import heading
 from stepmark.report.entries import main_entry
 from stepmark.report.ledger import Look, Titles, ledger
 from stepmark.report.page import Page
@@ -31,7 +30,7 @@ def sweep_table(suite: SuiteView, *, reasons: Sequence[Reason], page: Page) -> l
     grid = ledger(entries, titles, Look(page=page, unit=unit, reasons=reasons))
     constant = [f"{name}={value}" for name, value in first.cell.axes if name not in varying]
     left = "  ".join((suite.name, *constant, show.plural(len(suite.cells), "cell")))
-    return [*heading(left, context(first, without=varying), page=page), *grid.lines(page)]
+    return [*page.heading(left, context(first, without=varying)), *grid.lines(page)]
 
 
 def _keys(cell: CellView, varying: tuple[str, ...]) -> tuple[tuple[str, ...], str]:

@@ -15,17 +15,10 @@ from stepmark.records.warmup import (
     WarmupSummary,
 )
 from stepmark.report import format as show
+from stepmark.report.text_table import TextTable
 
 SHOWN_PACKAGES = 4
 _NO_TIME = "not known"
-
-
-class TextTable(NamedTuple):
-    """A table as text: the first row are its headings."""
-
-    rows: tuple[tuple[str, ...], ...]
-    sides: str
-    """`l` or `r` for each column."""
 
 
 class WarmupView(NamedTuple):
