@@ -7,11 +7,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
 from stepmark.engines.local import LocalEngine
 from stepmark.records.settings import Settings
 
 BENCHES = Path(__file__).parent / "benches"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests marked gpu say why they are skipped where there is none."""
+    skip = pytest.mark.skip(reason="needs a CUDA device")
+    for item in items:
+        if item.get_closest_marker("gpu") and not torch.cuda.is_available():
+            item.add_marker(skip)
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,185 @@
+"""Dispatch by measurement: which of several ways to compute the same thing is the fastest here.
+
+A choice is made once for an operation, a key (its sizes and dtype) and a device, in two regimes: called from
+Python, where host time counts, and captured in a CUDA graph, where it does not. Choices come from tables that
+are shipped, from the user's own file, or are measured on the spot; measured ones are written to that file.
+
+Method.   Every candidate is called three times (the first compiles), then timed in three rounds of all
+          candidates; the fastest round counts. Eager: calls in a row, one wait at the end. Captured: replays
+          of a graph of one call. Within 2 % of the default the default stays.
+Bounds.   SECONDS_PER_CHOICE for measuring, compiling aside; candidates still unmeasured then are out. While a
+          graph is captured, or torch.compile traces, nothing is measured: the default is taken.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+Key = tuple[int | str, ...]
+Call = Callable[[], object]
+
+SECONDS_PER_CHOICE = 2.0
+ROUNDS = 3
+ROUND_SECONDS = 0.01
+MOST_CALLS = 200
+WORTH = 0.98
+"""Of the default's time: another candidate must take less than this."""
+TABLES = Path(__file__).parent / "tables"
+
+
+class Choice(NamedTuple):
+    """The fastest candidate in each regime."""
+
+    eager: str
+    captured: str
+
+
+def choose(operation: str, key: Key, candidates: Mapping[str, Call], *, default: str) -> str:
+    """The fastest candidate's name. `operation` carries a version, raised with the code: "norm-forward/1"."""
+    captured = is_capturing()
+    known = choices().get(name := choice_name(operation, key))
+    if known is None or known.eager not in candidates or known.captured not in candidates:
+        if captured or torch.compiler.is_compiling():
+            return default
+        known = measure(candidates, default=default)
+        choices()[name] = known
+        _write_down(name, known)
+    return known.captured if captured else known.eager
+
+
+def is_capturing() -> bool:
+    """Whether calls go into a CUDA graph now; a torch without CUDA cannot be asked."""
+    begun: bool = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+    return begun and torch.cuda.is_current_stream_capturing()
+
+
+def choice_name(operation: str, key: Key) -> str:
+    return f"{operation}|{','.join(map(str, key))}"
+
+
+@cache
+def choices() -> dict[str, Choice]:
+    """What is known on the current device: shipped tables first, the user's own file over them."""
+    found: dict[str, Choice] = {}
+    for file in (*sorted(TABLES.glob("*.json")), own_file()):
+        with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+            table = json.loads(file.read_text())
+            if table["made_for"] == made_for():
+                found |= {name: Choice(*names) for name, names in table["choices"].items()}
+    return found
+
+
+@cache
+def made_for() -> dict[str, str]:
+    """What a choice depends on besides its key; patch levels do not count."""
+    import triton
+
+    short = {"torch": str(torch.__version__), "triton": triton.__version__}
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
+    return {"device": device, **{name: ".".join(text.split(".")[:2]) for name, text in short.items()}}
+
+
+def own_file() -> Path:
+    """STEPMARK_CHOICES names another."""
+    import platformdirs
+
+    named = os.environ.get("STEPMARK_CHOICES")
+    made = "-".join(made_for().values()).lower().replace(" ", "-")
+    return Path(named) if named else platformdirs.user_cache_path("stepmark") / "choices" / f"{made}.json"
+
+
+def _write_down(name: str, choice: Choice) -> None:
+    """Kept for the next process; a folder that cannot be written is no reason to fail."""
+    file = own_file()
+    kept: dict[str, Any] = {"made_for": made_for(), "choices": {}}
+    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+        table = json.loads(file.read_text())
+        kept = table if table["made_for"] == made_for() else kept
+    kept["choices"][name] = list(choice)
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        beside = file.with_name(f"{file.name}.{os.getpid()}")
+        beside.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
+        beside.replace(file)
+
+
+def measure(candidates: Mapping[str, Call], *, default: str) -> Choice:
+    """Both regimes. A candidate that raises is out; where the default raises and nothing else is left, its
+    error goes on."""
+    ready = _warmed(candidates, default)
+    deadline = time.perf_counter() + SECONDS_PER_CHOICE
+    eager = _fastest(ready, default, deadline - SECONDS_PER_CHOICE / 2)
+    graphs = _graphs(ready)
+    return Choice(eager, _fastest(graphs, default, deadline) if default in graphs else eager)
+
+
+def _warmed(candidates: Mapping[str, Call], default: str) -> dict[str, Call]:
+    ready: dict[str, Call] = {}
+    errors: dict[str, Exception] = {}
+    for name, call in candidates.items():
+        try:
+            for _ in range(3):
+                call()
+            _wait()
+        except Exception as error:  # whatever a compiler or driver finds wrong with a configuration
+            errors[name] = error
+        else:
+            ready[name] = call
+    if not ready:
+        raise errors[default]
+    return ready
+
+
+def _fastest(calls: Mapping[str, Call], default: str, deadline: float) -> str:
+    order = sorted(calls, key=lambda name: name != default)
+    best: dict[str, float] = {}
+    for _ in range(ROUNDS):
+        for name in order:
+            if name == default or time.perf_counter() < deadline:
+                best[name] = min(best.get(name, float("inf")), _seconds(calls[name]))
+    fastest = min(best, key=lambda name: best[name])
+    return default if default in best and best[fastest] > WORTH * best[default] else fastest
+
+
+def _seconds(call: Call) -> float:
+    _wait()
+    begin = time.perf_counter()
+    call()
+    _wait()
+    number = max(3, min(MOST_CALLS, int(ROUND_SECONDS / (time.perf_counter() - begin))))
+    begin = time.perf_counter()
+    for _ in range(number):
+        call()
+    _wait()
+    return (time.perf_counter() - begin) / number
+
+
+def _graphs(calls: Mapping[str, Call]) -> dict[str, Call]:
+    """Replays of what can be captured; none where there is no device."""
+    replays: dict[str, Call] = {}
+    if not torch.cuda.is_available():
+        return replays
+    for name, call in calls.items():
+        graph = torch.cuda.CUDAGraph()
+        try:
+            with torch.cuda.graph(graph):
+                call()
+        except Exception:  # not capturable: out of this regime
+            _wait()
+        else:
+            replays[name] = graph.replay
+    return replays
+
+
+def _wait() -> None:
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()

@@ -1,0 +1,129 @@
+"""Dispatch: the fastest candidate wins, a doubtful one does not, and what was chosen is remembered."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from stepmark.zoo.kernels import dispatch
+from stepmark.zoo.kernels.dispatch import Choice, choices, choose, measure
+
+
+class Scripted:
+    """Calls that take as long as the script says, on a clock that only they move."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        self.calls: list[str] = []
+        monkeypatch.setattr(time, "perf_counter", lambda: self.now)
+
+    def call(self, name: str, *seconds: float) -> dispatch.Call:
+        turns: Iterator[float] = iter(seconds[:-1])
+
+        def act() -> None:
+            self.calls.append(name)
+            self.now += next(turns, seconds[-1])
+
+        return act
+
+
+@pytest.fixture
+def scripted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Scripted]:
+    monkeypatch.setattr(dispatch, "TABLES", tmp_path / "shipped")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    choices.cache_clear()
+    yield Scripted(monkeypatch)
+    choices.cache_clear()
+
+
+def test_the_fastest_wins(scripted: Scripted) -> None:
+    ways = {"torch": scripted.call("torch", 3e-3), "fast": scripted.call("fast", 1e-3)}
+    assert measure(ways, default="torch") == Choice("fast", "fast")
+
+
+def test_compiling_does_not_count(scripted: Scripted) -> None:
+    ways = {"torch": scripted.call("torch", 3e-3), "fast": scripted.call("fast", 9.0, 1e-3)}
+    assert measure(ways, default="torch").eager == "fast"
+
+
+def test_what_is_hardly_faster_leaves_the_default(scripted: Scripted) -> None:
+    ways = {"torch": scripted.call("torch", 1e-3), "as_fast": scripted.call("as_fast", 0.99e-3)}
+    assert measure(ways, default="torch").eager == "torch"
+
+
+def test_what_raises_is_out(scripted: Scripted) -> None:
+    def fails() -> None:
+        raise RuntimeError("out of shared memory")
+
+    assert measure({"torch": scripted.call("torch", 1.0), "bad": fails}, default="torch").eager == "torch"
+    assert measure({"good": scripted.call("good", 1.0), "torch": fails}, default="torch").eager == "good"
+    with pytest.raises(RuntimeError, match="out of shared memory"):
+        measure({"torch": fails}, default="torch")
+
+
+def test_measuring_is_bounded(scripted: Scripted) -> None:
+    ways = {"torch": scripted.call("torch", 0.3)} | {
+        f"way{n}": scripted.call(f"way{n}", 0.3) for n in range(20)
+    }
+    begin = scripted.now
+    measure(ways, default="torch")
+    warming = 3 * len(ways) * 0.3
+    assert scripted.now - begin - warming < 2 * dispatch.SECONDS_PER_CHOICE + dispatch.ROUNDS * 4 * 0.3
+
+
+def test_a_choice_is_made_once_and_kept_for_the_next_process(scripted: Scripted) -> None:
+    ways = {"torch": scripted.call("torch", 3e-3), "fast": scripted.call("fast", 1e-3)}
+    assert choose("op/1", (64, "float32"), ways, default="torch") == "fast"
+    spent = len(scripted.calls)
+    assert choose("op/1", (64, "float32"), ways, default="torch") == "fast"
+    choices.cache_clear()  # as in another process
+    assert choose("op/1", (64, "float32"), ways, default="torch") == "fast"
+    assert len(scripted.calls) == spent
+    assert choose("op/1", (128, "float32"), ways, default="torch") == "fast"
+    assert len(scripted.calls) > spent, "another key is another question"
+
+
+def test_a_table_that_was_shipped_is_believed_on_its_own_device_only(
+    scripted: Scripted, tmp_path: Path
+) -> None:
+    shipped = tmp_path / "shipped" / "here.json"
+    shipped.parent.mkdir()
+    ways = {"torch": scripted.call("torch", 1e-3), "fast": scripted.call("fast", 3e-3)}
+    table = {"made_for": dispatch.made_for(), "choices": {"op/1|64": ["fast", "fast"]}}
+    shipped.write_text(json.dumps(table))
+    assert choose("op/1", (64,), ways, default="torch") == "fast"
+    assert not scripted.calls
+    choices.cache_clear()
+    shipped.write_text(json.dumps(table | {"made_for": dispatch.made_for() | {"device": "another"}}))
+    assert choose("op/1", (64,), ways, default="torch") == "torch"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"made_for": 3}', '{"choices": {"a": 1}}'])
+def test_a_broken_file_is_no_reason_to_fail(scripted: Scripted, text: str) -> None:
+    dispatch.own_file().write_text(text)
+    ways = {"torch": scripted.call("torch", 1e-3)}
+    assert choose("op/1", (64,), ways, default="torch") == "torch"
+    choices.cache_clear()
+    assert list(choices()) == ["op/1|64"], "written anew"
+
+
+def test_a_choice_that_is_no_candidate_any_more_is_made_again(scripted: Scripted) -> None:
+    choices()["op/1|64"] = Choice("gone", "gone")
+    ways = {"torch": scripted.call("torch", 1e-3)}
+    assert choose("op/1", (64,), ways, default="torch") == "torch"
+
+
+def test_nothing_is_measured_while_a_graph_is_captured(
+    scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatch, "is_capturing", lambda: True)
+    ways = {"torch": scripted.call("torch", 3e-3), "fast": scripted.call("fast", 1e-3)}
+    assert choose("op/1", (64,), ways, default="torch") == "torch"
+    assert not scripted.calls
+    choices()["op/1|64"] = Choice(eager="torch", captured="fast")
+    assert choose("op/1", (64,), ways, default="torch") == "fast", "the choice for graphs"

@@ -1,0 +1,47 @@
+"""Launching again gives the same as launching at first, whatever sizes and alignments come."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stepmark.zoo.kernels.launch import Launcher
+
+
+@pytest.fixture(scope="module")
+def launcher() -> Launcher:
+    return Launcher(importlib.import_module("doubling_kernels").doubled)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 70), st.integers(0, 5)), min_size=1, max_size=4))
+def test_every_launch_computes(launcher: Launcher, device: str, shapes: list[tuple[int, int]]) -> None:
+    for size, offset in shapes:
+        memory = torch.randn(size + offset, device=device)
+        x, y = memory[offset:], torch.full((size,), torch.nan, device=device)
+        launcher((-(-size // 16), 1, 1), x, y, size, 2.0, key="float32", BLOCK=16, num_warps=1)
+        assert torch.equal(y, 2.0 * x)
+
+
+@pytest.mark.gpu
+def test_a_known_kernel_is_launched_directly_in_the_current_stream(launcher: Launcher, device: str) -> None:
+    x, y = torch.randn(64, device=device), torch.empty(64, device=device)
+
+    def launch(into: Any) -> None:
+        launcher((4, 1, 1), x, into, 64, 2.0, key="float32", BLOCK=16, num_warps=1)
+
+    launch(y)
+    assert launcher._compiled, "this Triton is one that is known to work"
+    graph = torch.cuda.CUDAGraph()
+    y.zero_()
+    with torch.cuda.graph(graph):
+        launch(y)
+    assert not y.any(), "captured, not run"
+    graph.replay()
+    torch.cuda.synchronize()
+    assert torch.equal(y, 2.0 * x)
