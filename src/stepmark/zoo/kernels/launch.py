@@ -24,33 +24,36 @@ class Launcher:
 
     def __init__(self, function: Any) -> None:
         self.function = function
-        self._compiled: dict[Hashable, tuple[Any, tuple[Any, ...]]] = {}
+        self._compiled: dict[Hashable, tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = {}
 
     def __call__(self, grid: tuple[int, int, int], *args: Any, key: Hashable = None, **options: Any) -> None:
-        """`key` stands for the arguments' dtypes, the constants and the options: equal keys, equal in all of
-        them."""
+        """`args` are tensors, ints and floats. `key` stands for their dtypes, the constants and the options:
+        equal keys, equal in all of them."""
         if not _directly():
             self.function[grid](*args, **options)
             return
         device = torch._C._cuda_getDevice()
-        known = self._compiled.get(place := (device, key, *map(_specialisation, args)))
+        place = (
+            device,
+            key,
+            *[
+                (one == 1) + 2 * (one % 16 == 0)
+                if type(one) is int
+                else type(one) is not float and one.data_ptr() % 16
+                for one in args
+            ],
+        )
+        known = self._compiled.get(place)
         if known is None:
             compiled = self.function[grid](*args, **options)
-            self._compiled[place] = (compiled, _constants(self.function, options))
+            self._compiled[place] = (
+                compiled.run,
+                (compiled.function, compiled.packed_metadata, None, None, None),
+                _constants(self.function, options),
+            )
             return
-        compiled, constants = known
-        stream = torch._C._cuda_getCurrentRawStream(device)
-        compiled.run(
-            *grid, stream, compiled.function, compiled.packed_metadata, None, None, None, *args, *constants
-        )
-
-
-def _specialisation(argument: Any) -> int:
-    if isinstance(argument, torch.Tensor):
-        return argument.data_ptr() % 16
-    if type(argument) is int:
-        return 1 if argument == 1 else 2 + (argument % 16 == 0)
-    return 0
+        run, handles, constants = known
+        run(*grid, torch._C._cuda_getCurrentRawStream(device), *handles, *args, *constants)
 
 
 def _constants(function: Any, options: dict[str, Any]) -> tuple[Any, ...]:
