@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+
+
+def _let_numbers_be_indices() -> None:
+    """Triton 3.6 interprets `range(tl.program_id(0), n)` by turning an array of one element into an int, which
+    NumPy 2.4 refuses."""
+    from triton.runtime import interpreter
+
+    patch_tensors = interpreter._patch_lang_tensor
+
+    def patched(tensor: Any, scope: Any) -> None:
+        patch_tensors(tensor, scope)
+        scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.item()))
+
+    interpreter._patch_lang_tensor = patched
+
 
 HAS_GPU = torch.cuda.is_available()
 if not HAS_GPU:
     # Before any kernel's module is imported: that is when Triton decides.
     os.environ["TRITON_INTERPRET"] = "1"
+    _let_numbers_be_indices()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

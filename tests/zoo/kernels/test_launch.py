@@ -36,7 +36,7 @@ def test_a_known_kernel_is_launched_directly_in_the_current_stream(launcher: Lau
         launcher((4, 1, 1), x, into, 64, 2.0, key="float32", BLOCK=16, num_warps=1)
 
     launch(y)
-    assert launcher._compiled, "this Triton is one that is known to work"
+    assert launcher._known, "this Triton is one that is known to work"
     graph = torch.cuda.CUDAGraph()
     y.zero_()
     with torch.cuda.graph(graph):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from functools import cache
+from types import BuiltinFunctionType
 from typing import Any
 
 import torch
@@ -17,6 +18,8 @@ from stepmark.zoo.kernels.backend import is_interpreted
 
 KNOWN_TO_WORK = ("3.6",)
 """Versions of Triton whose compiled kernels take arguments as below; others are launched the plain way."""
+PLAIN = (int, float, type(None))
+"""Arguments that are passed as they are; all others are tensors."""
 
 
 class Launcher:
@@ -24,40 +27,44 @@ class Launcher:
 
     def __init__(self, function: Any) -> None:
         self.function = function
-        self._compiled: dict[Hashable, tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = {}
+        self._known: dict[Hashable, tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = {}
 
     def __call__(self, grid: tuple[int, int, int], *args: Any, key: Hashable = None, **options: Any) -> None:
-        """`args` are tensors, ints and floats. `key` stands for their dtypes, the constants and the options:
-        equal keys, equal in all of them."""
+        """`args` are tensors, ints, floats and None. `key` stands for their dtypes, the constants and the
+        options: equal keys, equal in all of them."""
         if not _directly():
             self.function[grid](*args, **options)
             return
         device = torch._C._cuda_getDevice()
+        # An address spares the launcher a driver's question for each tensor.
+        values = [one if type(one) in PLAIN else one.data_ptr() for one in args]
         place = (
             device,
             key,
-            *[
-                (one == 1) + 2 * (one % 16 == 0)
-                if type(one) is int
-                else type(one) is not float and one.data_ptr() % 16
-                for one in args
-            ],
+            *[(one == 1) + 2 * (one % 16 == 0) if type(one) is int else one is None for one in values],
         )
-        known = self._compiled.get(place)
+        known = self._known.get(place)
         if known is None:
-            compiled = self.function[grid](*args, **options)
-            self._compiled[place] = (
-                compiled.run,
-                (compiled.function, compiled.packed_metadata, None, None, None),
-                _constants(self.function, options),
-            )
+            self._known[place] = self._remember(self.function[grid](*args, **options), options)
             return
-        run, handles, constants = known
-        run(*grid, torch._C._cuda_getCurrentRawStream(device), *handles, *args, *constants)
+        launch, handles, constants = known
+        launch(*grid, torch._C._cuda_getCurrentRawStream(device), *handles, *values, *constants)
 
-
-def _constants(function: Any, options: dict[str, Any]) -> tuple[Any, ...]:
-    return tuple(options[name] for name in function.arg_names if name in options)
+    def _remember(
+        self, compiled: Any, options: dict[str, Any]
+    ) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
+        """Triton's own launcher in C, or, where a kernel needs scratch memory, the Python around it."""
+        run = compiled.run
+        constants = tuple(options[name] for name in self.function.arg_names if name in options)
+        unhooked = (compiled.packed_metadata, None, None, None)
+        if (
+            run.global_scratch_size
+            or run.profile_scratch_size
+            or not isinstance(run.launch, BuiltinFunctionType)
+        ):
+            return run, (compiled.function, *unhooked), constants
+        flags = (run.launch_cooperative_grid, run.launch_pdl)
+        return run.launch, (compiled.function, *flags, None, None, *unhooked), constants
 
 
 @cache
