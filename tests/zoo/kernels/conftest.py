@@ -11,7 +11,7 @@ import torch
 
 
 def _let_numbers_be_indices() -> None:
-    """Triton 3.6 interprets `range(tl.program_id(0), n)` by turning an array of one element into an int, which
+    """Triton 3.6 interprets `range(tl.program_id(0), n)` by making an int of an array of one element, which
     NumPy 2.4 refuses."""
     from triton.runtime import interpreter
 
