@@ -19,7 +19,7 @@ from stepmark.zoo.kernels.backend import is_interpreted
 KNOWN_TO_WORK = ("3.6",)
 """Versions of Triton whose compiled kernels take arguments as below; others are launched the plain way."""
 PLAIN = (int, float, type(None))
-"""Arguments that are passed as they are; all others are tensors."""
+"""Arguments that are surely no tensors: asking costs more."""
 
 
 class Launcher:
@@ -30,14 +30,16 @@ class Launcher:
         self._known: dict[Hashable, tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = {}
 
     def __call__(self, grid: tuple[int, int, int], *args: Any, key: Hashable = None, **options: Any) -> None:
-        """`args` are tensors, ints, floats and None. `key` stands for their dtypes, the constants and the
-        options: equal keys, equal in all of them."""
+        """`args` are tensors and their descriptors, ints, floats and None. `key` stands for their dtypes, the
+        constants and the options: equal keys, equal in all of them."""
         if not _directly():
             self.function[grid](*args, **options)
             return
         device = torch._C._cuda_getDevice()
         # An address spares the launcher a driver's question for each tensor.
-        values = [one if type(one) in PLAIN else one.data_ptr() for one in args]
+        values = [
+            one if type(one) in PLAIN or not isinstance(one, torch.Tensor) else one.data_ptr() for one in args
+        ]
         place = (
             device,
             key,
