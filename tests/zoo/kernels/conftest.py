@@ -24,11 +24,32 @@ def _let_numbers_be_indices() -> None:
     interpreter._patch_lang_tensor = patched
 
 
+def _let_bfloat16_be_multiplied() -> None:
+    """Triton 3.6 interprets tl.dot of bfloat16 as a product of its bits, which NumPy holds as integers."""
+    import numpy as np
+    import triton.language as tl
+    from triton.runtime import interpreter
+
+    plain = interpreter.InterpreterBuilder.create_dot
+
+    def widened(one: Any) -> Any:
+        if one.dtype.scalar != tl.bfloat16:
+            return one
+        bits = one.data.astype(np.uint32) << 16
+        return interpreter.TensorHandle(bits.view(np.float32), tl.float32)
+
+    def create_dot(self: Any, left: Any, right: Any, *rest: Any) -> Any:
+        return plain(self, widened(left), widened(right), *rest)
+
+    interpreter.InterpreterBuilder.create_dot = create_dot
+
+
 HAS_GPU = torch.cuda.is_available()
 if not HAS_GPU:
     # Before any kernel's module is imported: that is when Triton decides.
     os.environ["TRITON_INTERPRET"] = "1"
     _let_numbers_be_indices()
+    _let_bfloat16_be_multiplied()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
