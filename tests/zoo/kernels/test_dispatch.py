@@ -127,3 +127,13 @@ def test_nothing_is_measured_while_a_graph_is_captured(
     assert not scripted.calls
     choices()["op/1|64"] = Choice(eager="torch", captured="fast")
     assert choose("op/1", (64,), ways, default="torch") == "fast", "the choice for graphs"
+
+
+def test_a_rehearsal_takes_the_choice_for_graphs_and_may_measure(scripted: Scripted) -> None:
+    ways = {"torch": scripted.call("torch", 3e-3), "fast": scripted.call("fast", 1e-3)}
+    choices()["op/1|64"] = Choice(eager="torch", captured="fast")
+    with dispatch.rehearsing():
+        assert choose("op/1", (64,), ways, default="torch") == "fast"
+        assert choose("op/1", (65,), ways, default="torch") == "fast"
+        assert scripted.calls
+    assert choose("op/1", (64,), ways, default="torch") == "torch"

@@ -17,8 +17,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,10 +48,10 @@ class Choice(NamedTuple):
 
 def choose(operation: str, key: Key, candidates: Mapping[str, Call], *, default: str) -> str:
     """The fastest candidate's name. `operation` carries a version, raised with the code: "norm-forward/1"."""
-    captured = is_capturing()
+    captured = is_for_a_graph()
     known = choices().get(name := choice_name(operation, key))
     if known is None or known.eager not in candidates or known.captured not in candidates:
-        if captured or torch.compiler.is_compiling():
+        if is_capturing() or torch.compiler.is_compiling():
             return default
         known = measure(candidates, default=default)
         choices()[name] = known
@@ -62,6 +63,30 @@ def is_capturing() -> bool:
     """Whether calls go into a CUDA graph now; a torch without CUDA cannot be asked."""
     begun: bool = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
     return begun and torch.cuda.is_current_stream_capturing()
+
+
+@contextlib.contextmanager
+def rehearsing() -> Iterator[None]:
+    """Inside, choices are those of a graph: the last plain call before a capture compiles and loads what the
+    capture will launch."""
+    before = _rehearsal.is_on
+    _rehearsal.is_on = True
+    try:
+        yield
+    finally:
+        _rehearsal.is_on = before
+
+
+class _Rehearsal(threading.local):
+    is_on = False
+
+
+_rehearsal = _Rehearsal()
+
+
+def is_for_a_graph() -> bool:
+    """Captured now, or rehearsed."""
+    return _rehearsal.is_on or is_capturing()
 
 
 def choice_name(operation: str, key: Key) -> str:
