@@ -17,7 +17,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -77,11 +76,12 @@ def rehearsing() -> Iterator[None]:
         _rehearsal.is_on = before
 
 
-class _Rehearsal(threading.local):
+class _Rehearsal:
     is_on = False
 
 
 _rehearsal = _Rehearsal()
+"""Of the whole process: backward passes on CUDA run in a thread of their own."""
 
 
 def is_for_a_graph() -> bool:
