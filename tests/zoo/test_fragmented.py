@@ -298,6 +298,11 @@ def test_a_selection_that_does_not_exist_is_refused() -> None:
         FragmentedLinear(12, 5, 3, selection="warm")  # type: ignore[arg-type]
 
 
+def test_a_backend_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ValueError, match="'auto', 'triton' or 'torch', got 'warm'"):
+        FragmentedLinear(12, 5, 3, backend="warm")  # type: ignore[arg-type]
+
+
 def test_inputs_that_do_not_fit_are_refused() -> None:
     layer = FragmentedLinear(12, 5, 3)
     with pytest.raises(ValueError, match=r"shape \(\.\.\., 12\), got \(4, 11\)"):
@@ -311,3 +316,4 @@ def test_inputs_that_do_not_fit_are_refused() -> None:
 def test_what_it_says_of_itself() -> None:
     text = repr(FragmentedLinear(64, 5, 4, bias=True))
     assert "in_features=64, out_features=5, fragments=4, compressed=2, bias=True, selection='auto'" in text
+    assert "backend='auto'" in text

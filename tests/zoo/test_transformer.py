@@ -13,11 +13,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
+from torch._dynamo.testing import CompileCounter
 from torch.utils.flop_counter import FlopCounterMode
 
 from stepmark.zoo.losses import cross_entropy
+from stepmark.zoo.projection import CUT, Projection
 from stepmark.zoo.sizes import SIZES, Attention, TransformerConfig
-from stepmark.zoo.transformer import CUT, TOLERANCES, Projection, TransformerLM
+from stepmark.zoo.transformer import TOLERANCES, TransformerLM
 from stepmark.zoo.transformer_reference import transformer_reference
 from tests.support.properties import steady
 from tests.support.tensors import peak_bytes, saved_storages
@@ -25,7 +27,8 @@ from tests.zoo.agreement import largest_error
 
 TINY = TransformerConfig(vocab=23, d_model=16, d_ff=24, layers=2, heads=2, context=12)
 MODES = [
-    replace(TINY, attention=attention, checkpoint=checkpoint)
+    replace(TINY, attention=attention, checkpoint=checkpoint, fused=fused)
+    for fused in (False, True)
     for attention in ("sdpa", "naive")
     for checkpoint in (False, True)
 ]
@@ -50,15 +53,20 @@ def _fresh_compiler() -> None:
 
 
 def mode(config: TransformerConfig) -> str:
-    return config.attention + (" checkpoint" if config.checkpoint else "")
+    return config.attention + " checkpoint" * config.checkpoint + " fused" * config.fused
 
 
-mixed = pytest.mark.parametrize(
-    ("config", "autocast"),
-    list(zip(MODES, (False, True, True, False), strict=True)),
-    ids=["sdpa float32", "sdpa checkpoint autocast", "naive autocast", "naive checkpoint float32"],
-)
+PLAIN = list(zip(MODES[:4], (False, True, True, False), strict=True))
 """Both attentions with and without checkpointing, each with and without autocast."""
+FUSED = list(zip(MODES[4:6], (True, False), strict=True))
+
+
+def mode_and_width(value: TransformerConfig | bool) -> str:
+    return mode(value) if isinstance(value, TransformerConfig) else "autocast" if value else "float32"
+
+
+plain_modes = pytest.mark.parametrize(("config", "autocast"), PLAIN, ids=mode_and_width)
+mixed = pytest.mark.parametrize(("config", "autocast"), [*PLAIN, *FUSED], ids=mode_and_width)
 
 
 def model_of(config: TransformerConfig, *, dtype: torch.dtype = torch.float32) -> TransformerLM:
@@ -77,14 +85,25 @@ def gradients(model: torch.nn.Module, tokens: Tensor) -> tuple[Tensor, dict[str,
     cross_entropy(logits, tokens.flip(1)).backward()  # type: ignore[no-untyped-call]
     found = {name: parameter.grad for name, parameter in model.named_parameters()}
     assert None not in found.values()
-    return logits, {name: grad.clone() for name, grad in found.items() if grad is not None}
+    return logits, taken_apart({name: grad.clone() for name, grad in found.items() if grad is not None})
+
+
+def taken_apart(gradients: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """By the names of the state dict: stacked weights are several there."""
+    parts = {"qkv": ("query", "key", "value"), "w13": ("w1", "w3")}
+    found: dict[str, Tensor] = {}
+    for name, gradient in gradients.items():
+        stem, _, last = name.removesuffix(".weight").rpartition(".")
+        names = [f"{stem}.{part}.weight" for part in parts[last]] if last in parts else [name]
+        found |= dict(zip(names, gradient.chunk(len(names)), strict=True))
+    return found
 
 
 def exact_gradients(
     model: TransformerLM, tokens: Tensor, config: TransformerConfig
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """The same by the reference, in float64 on the very weights of the model."""
-    weights = {name: w.detach().double().requires_grad_() for name, w in model.named_parameters()}
+    weights = {name: w.double().requires_grad_() for name, w in model.state_dict().items()}
     logits = transformer_reference(weights, tokens, config)
     found = torch.autograd.grad(cross_entropy(logits, tokens.flip(1)), list(weights.values()))
     return logits, dict(zip(weights, found, strict=True))
@@ -102,6 +121,8 @@ def test_every_size_has_the_parameters_that_it_says(name: str, vocab: int) -> No
     config = replace(SIZES[name], vocab=vocab)
     model = TransformerLM(config, device="meta")
     assert sum(parameter.numel() for parameter in model.parameters()) == config.parameters()
+    fused = TransformerLM(replace(config, fused=True), device="meta")
+    assert sum(parameter.numel() for parameter in fused.parameters()) == config.parameters()
     matrices = sum(m.weight.numel() for m in model.modules() if isinstance(m, Projection))
     assert matrices == config.matmul_parameters()
 
@@ -133,10 +154,11 @@ def test_any_shape_agrees_with_the_loops(data: st.DataObject) -> None:
         rope_theta=data.draw(st.sampled_from([10.0, 10_000.0])),
         attention=data.draw(st.sampled_from(["sdpa", "naive"])),
         checkpoint=data.draw(st.booleans()),
+        fused=data.draw(st.booleans()),
     )
     model = model_of(config, dtype=torch.float64)
     tokens = tokens_of(config, data.draw(st.integers(1, 3)), data.draw(st.integers(1, 5)))
-    exact = transformer_reference(dict(model.named_parameters()), tokens, config)
+    exact = transformer_reference(model.state_dict(), tokens, config)
     torch.testing.assert_close(model(tokens), exact, rtol=1e-10, atol=1e-10)
 
 
@@ -226,6 +248,38 @@ def test_copies_are_the_same_model(config: TransformerConfig) -> None:
         assert twin.config == config
 
 
+def test_fused_layers_have_the_same_state() -> None:
+    plain, fused = model_of(TINY), model_of(replace(TINY, fused=True))
+    assert len(list(fused.parameters())) == len(list(plain.parameters())) - 3 * TINY.layers
+    state = plain.state_dict()
+    assert {name: one.shape for name, one in fused.state_dict().items()} == {
+        name: one.shape for name, one in state.items()
+    }
+    torch.manual_seed(1)
+    other = TransformerLM(replace(TINY, fused=True))
+    tokens = tokens_of(TINY, 2, 7)
+    for twin in (other, copy.deepcopy(other), pickle.loads(pickle.dumps(other))):
+        twin.load_state_dict(state)
+        assert largest_error(twin(tokens), plain(tokens)) <= SAME
+    plain.load_state_dict(other.state_dict())
+    del state["blocks.0.attention.key.weight"]
+    with pytest.raises(RuntimeError, match=r"Missing key.*blocks\.0\.attention\.qkv"):
+        other.load_state_dict(state)
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")  # of dynamo's, at a layer's input
+def test_layers_compile_once_for_all() -> None:
+    config = replace(TINY, layers=3, fused=True)
+    model, tokens = model_of(config), tokens_of(config, 2, 7)
+    exact_logits, exact = gradients(model, tokens)
+    counter = CompileCounter()
+    model.compile_layers(backend=counter)
+    logits, seen = gradients(model, tokens)
+    assert counter.frame_count == 1
+    assert largest_error(logits, exact_logits) <= SAME
+    assert_within(seen, exact, SAME)
+
+
 @pytest.mark.parametrize("config", [replace(TINY, attention="naive"), replace(TINY, layers=3, d_ff=40)])
 def test_the_work_is_what_the_config_says(config: TransformerConfig) -> None:
     """Torch counts the products that it runs; the masked half of the scores is computed as well."""
@@ -249,7 +303,7 @@ def test_autograd_keeps_about_what_the_config_says(attention: Attention) -> None
     assert saved == pytest.approx(config.saved_bytes(4, 64, 4), rel=0.15)
 
 
-@mixed
+@plain_modes
 def test_a_step_needs_about_the_memory_that_the_config_says(
     config: TransformerConfig, autocast: bool
 ) -> None:

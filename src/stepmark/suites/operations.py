@@ -1,4 +1,4 @@
-"""Norms and softmax, as chains of elementary operations and as torch's own kernels: the published shapes."""
+"""Norms and softmax, as chains of elementary operations and in one kernel: the published shapes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def softmax_chain(c: Point) -> Step:
 
 @softmax_stable.variant(name="kernel")
 def softmax_kernel(c: Point) -> Step:
-    """One kernel."""
+    """One kernel: torch's, or on CUDA the faster of torch's and a Triton one."""
     return _step(lambda x: softmax(x, dim=-1), c)
 
 
@@ -57,7 +57,7 @@ def layer_norm_chain(c: Point) -> Step:
 
 @layer_norms.variant(name="kernel")
 def layer_norm_kernel(c: Point) -> Step:
-    """One kernel."""
+    """One kernel: torch's, or on CUDA the faster of torch's and a Triton one."""
     return _step(lambda x: layer_norm(x, eps=EPS), c)
 
 
@@ -69,7 +69,7 @@ def rms_norm_chain(c: Point) -> Step:
 
 @rms_norms.variant(name="kernel")
 def rms_norm_kernel(c: Point) -> Step:
-    """The zoo's: on a CPU written out with its own backward, on CUDA torch's kernel."""
+    """The zoo's: on a CPU written out with its own backward, on CUDA a Triton kernel or torch's."""
     return _step(lambda x: rms_norm(x, eps=EPS), c)
 
 

@@ -45,6 +45,12 @@ def _stepping(c: Point, make: Callable[[list[nn.Parameter]], Any]) -> Ops:
 @suite.variant(baseline=True, needs=_needs)
 def readable(c: Point) -> Ops:
     """One elementary operation after the other, tensor by tensor."""
+    return _stepping(c, lambda parameters: AdamW(parameters, **SETTINGS, backend="torch"))
+
+
+@suite.variant(needs=_needs, accepts=["same-work-as-baseline"])
+def zoo(c: Point) -> Ops:
+    """The zoo's choice: on CUDA all tensors in one launch of a Triton kernel, on a CPU the readable way."""
     return _stepping(c, lambda parameters: AdamW(parameters, **SETTINGS))
 
 

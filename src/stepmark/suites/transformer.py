@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import torch
 
@@ -17,12 +18,15 @@ from stepmark.authoring.point import Point
 from stepmark.authoring.suite import Suite
 from stepmark.authoring.workload import Step
 from stepmark.errors import Unsupported
-from stepmark.records.case import Mode
+from stepmark.records.case import AxisValue, Mode
 from stepmark.zoo import SIZES, TransformerConfig, TransformerLM, cross_entropy
 
 NANO = replace(SIZES["small"], d_model=128, d_ff=512, layers=2, heads=4, vocab=1000)
 """Small enough for a CPU and a minute: nobody's published size."""
 MODELS: dict[str, TransformerConfig] = {"nano": NANO, **SIZES}
+
+PLAIN: list[AxisValue] = ["naive_attention", "bfloat16", "checkpointed", "compiled"]
+"""Variants beside eager that were published, or change one thing; the fast ones are for a GPU."""
 
 suite = Suite(
     "transformer",
@@ -35,12 +39,19 @@ suite = Suite(
             "context": [128],
             "variant": ["naive_attention", "bfloat16", "checkpointed"],
         },
-        "standard": {"size": ["nano", "small"], "workload": ["handout"], "context": [128]},
-        "full": {"size": ["nano", "small", "medium"], "workload": ["handout"], "context": [128, 512]},
+        "standard": {
+            "size": ["nano"],
+            "workload": ["handout"],
+            "context": [128, 512],
+            "variant": PLAIN,
+        },
+        # A step of medium, or of small with 512 tokens, takes a CPU's core 15 s and more.
+        "full": {"size": ["nano", "small"], "workload": ["handout"], "context": [128], "variant": PLAIN},
         "published": {
             "size": ["small", "medium", "large", "xl"],
             "workload": ["as_run"],
             "context": [128],
+            "variant": PLAIN,
         },
     },
     where="workload == 'handout' or context == 128",
@@ -87,17 +98,25 @@ def _needs(*, autocast_bytes: int | None = None, **changes: object) -> Callable[
 
 
 def _step(c: Point, *, autocast: str | None = None, compiled: bool = False, **changes: object) -> Step:
+    """The published formulation: torch's loss, AdamW with its defaults."""
     config = replace(_config(c), **changes)  # type: ignore[arg-type]
     batch, length = _shape(c)
     return Step(
         TransformerLM(config, device=c.device),
         inputs=randint(config.vocab, batch, length),
         target=randint(config.vocab, batch, length),
-        loss=cross_entropy,
+        loss=partial(cross_entropy, backend="torch"),
         optimizer=torch.optim.AdamW if c.workload == "handout" else None,
         autocast=autocast,
         compile=compiled,
     )
+
+
+def _fused_step(c: Point) -> Step:
+    """The fast one: fused layers, the zoo's kernels where they can run, AdamW in one kernel."""
+    step = _step(c, autocast="bfloat16", fused=True)
+    optimizer = partial(torch.optim.AdamW, fused=True) if step.optimizer is not None else None
+    return replace(step, loss=cross_entropy, optimizer=optimizer)
 
 
 @suite.variant(baseline=True, needs=_needs())
@@ -130,3 +149,19 @@ def checkpointed(c: Point) -> Step:
 def compiled(c: Point) -> Step:
     """torch.compile: what the published tables timed."""
     return _step(c, compiled=True)
+
+
+@suite.variant(needs=_needs(autocast_bytes=HALF, fused=True))
+def fused(c: Point) -> Step:
+    """bfloat16 with fused products, kernels and AdamW; as one CUDA graph with --mode graph."""
+    return _fused_step(c)
+
+
+@suite.variant(needs=_needs(autocast_bytes=HALF, fused=True))
+def compiled_layers(c: Point) -> Step:
+    """As fused, each layer compiled: one compilation for all of them."""
+    step = _fused_step(c)
+    model = step.module
+    assert isinstance(model, TransformerLM)
+    model.compile_layers()
+    return step

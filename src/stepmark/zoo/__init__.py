@@ -21,6 +21,7 @@ from stepmark.zoo.quantize import (
 )
 from stepmark.zoo.sizes import SIZES, TransformerConfig
 from stepmark.zoo.softmax import softmax
+from stepmark.zoo.step_graph import StepGraph
 from stepmark.zoo.switchback import SwitchBackLinear
 from stepmark.zoo.transformer import TransformerLM
 
@@ -33,6 +34,7 @@ __all__ = [
     "LoRAAdapter",
     "LoRALinear",
     "RMSNorm",
+    "StepGraph",
     "SwitchBackLinear",
     "TransformerConfig",
     "TransformerLM",

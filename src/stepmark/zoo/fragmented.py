@@ -17,8 +17,16 @@ hard     j = argmax t, the first of equals;  y = x_j W_j + ((x without fragment 
 
 Limits, with c = n / 32 and few rows, from the bytes of weights read: soft takes at least 1 + 1/16 of
 nn.Linear's time, hard at least U/F + 1/16 of it. The argmax has no gradient: in hard selection the selector's
-stays None, and the weight's is dense with noughts where nothing was chosen. Hard selection asks the device
-which fragments were chosen, so it waits for it once a call; torch.compile leaves it outside the graph.
+stays None, and the weight's is dense with noughts where nothing was chosen.
+
+Backends
+--------
+`torch`  plain PyTorch. Hard selection asks the device which fragments were chosen, so it waits for it once a
+         call, and torch.compile leaves it outside the graph.
+`triton` kernels/fragmented.py, for float32, bfloat16 and float16 on a GPU: no wait, fit for CUDA graphs.
+`auto`   triton where it can be used, torch elsewhere. On a GPU, what there are no kernels for (float64, under
+         autocast, more than 16384 features) is computed densely, with noughts for what was not chosen: the
+         device is not waited for, but all weights are read.
 """
 
 from __future__ import annotations
@@ -29,6 +37,11 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
+
+from stepmark.zoo.kernels import fragmented as kernels
+from stepmark.zoo.kernels.backend import Backend, check_backend, resolve
+from stepmark.zoo.kernels.fragmented_gate import soft as soft_kernels
+from stepmark.zoo.kernels.fragmented_sizes import Parameters
 
 Selection = Literal["auto", "soft", "hard"]
 Span = tuple[int, int, int]
@@ -42,6 +55,8 @@ part of the reference's largest magnitude."""
 class FragmentedLinear(nn.Module):
     """Selection `auto` is soft in training and hard in evaluation; `soft` and `hard` hold in both."""
 
+    bias: nn.Parameter | None
+
     def __init__(
         self,
         in_features: int,
@@ -53,15 +68,18 @@ class FragmentedLinear(nn.Module):
         selection: Selection = "auto",
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
+        backend: Backend = "auto",
     ) -> None:
         super().__init__()
         compressed = in_features // 32 if compressed is None else compressed
         _check_sizes(in_features, out_features, fragments, compressed, selection)
+        check_backend(backend)
         self.in_features = in_features
         self.out_features = out_features
         self.fragments = fragments
         self.compressed = compressed
         self.selection = selection
+        self.backend = backend
         size = in_features // fragments
 
         def parameter(*shape: int) -> nn.Parameter:
@@ -72,7 +90,7 @@ class FragmentedLinear(nn.Module):
         # Not (c, n): 16 rows of 4096 features through c = 128 would take 780 µs, not 160 (MKL, one core).
         self.compressor = parameter(in_features, compressed)
         self.decompressor = parameter(out_features, compressed)
-        self.bias = parameter(out_features) if bias else None
+        self.register_parameter("bias", parameter(out_features) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -88,39 +106,56 @@ class FragmentedLinear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., n) to (..., o)."""
-        _check_input(x, self.in_features, self.weight.dtype)
+        parameters = self._own_parameters()
+        _check_input(x, self.in_features, parameters.weight.dtype)
         soft = self.training if self.selection == "auto" else self.selection == "soft"
-        if soft:
-            return self._by_rows(soft_product, x)
         if torch.compiler.is_compiling():
-            # Which weights are read depends on values: every new choice would be another graph.
-            by_rows: Callable[..., Tensor] = torch.compiler.disable(self._by_rows)  # type: ignore[no-untyped-call]
-            return by_rows(hard_product, x)
-        return self._by_rows(hard_product, x)
+            return self._compiled(x, parameters, soft=soft)
+        if not resolve(self.backend, x):
+            product = soft_product if soft else hard_product
+        elif kernels.suits(x, parameters) and not torch.is_autocast_enabled("cuda" if x.is_cuda else "cpu"):
+            product = soft_kernels if soft else kernels.hard
+        else:
+            product = soft_product if soft else masked_product
+        return self._by_rows(product, x, parameters)
 
-    def _by_rows(self, product: Callable[..., Tensor], x: Tensor) -> Tensor:
-        rows = x if x.ndim == 2 else x.reshape(-1, self.in_features)
-        y = product(rows, self.selector, self.weight, self.compressor, self.decompressor, bias=self.bias)
-        return y if x.ndim == 2 else y.view(*x.shape[:-1], self.out_features)
+    def _compiled(self, x: Tensor, parameters: Parameters, *, soft: bool) -> Tensor:
+        if soft:
+            return self._by_rows(soft_product, x, parameters)
+        if self.backend == "triton" or (self.backend == "auto" and x.is_cuda):
+            cast = torch.is_autocast_enabled(x.device.type)
+            return self._by_rows(masked_product if cast else kernels.hard, x, parameters)
+        # Which weights are read depends on values: every new choice would be another graph.
+        by_rows: Callable[..., Tensor] = torch.compiler.disable(self._by_rows)  # type: ignore[no-untyped-call]
+        return by_rows(hard_product, x, parameters)
+
+    def _own_parameters(self) -> Parameters:
+        own = self._parameters
+        if len(own) == len(
+            Parameters._fields
+        ):  # looked up here, because Module.__getattr__ takes a microsecond
+            return Parameters(*[own[name] for name in Parameters._fields])  # type: ignore[arg-type]
+        return Parameters(self.selector, self.weight, self.compressor, self.decompressor, self.bias)
+
+    def _by_rows(
+        self, product: Callable[[Tensor, Parameters], Tensor], x: Tensor, parameters: Parameters
+    ) -> Tensor:
+        if x.ndim == 2:
+            return product(x, parameters)
+        y = product(x.reshape(-1, self.in_features), parameters)
+        return y.view(*x.shape[:-1], self.out_features)
 
     def extra_repr(self) -> str:
         return (
             f"in_features={self.in_features}, out_features={self.out_features}, "
             f"fragments={self.fragments}, compressed={self.compressed}, bias={self.bias is not None}, "
-            f"selection={self.selection!r}"
+            f"selection={self.selection!r}, backend={self.backend!r}"
         )
 
 
-def soft_product(
-    x: Tensor,
-    selector: Tensor,
-    weight: Tensor,
-    compressor: Tensor,
-    decompressor: Tensor,
-    *,
-    bias: Tensor | None,
-) -> Tensor:
+def soft_product(x: Tensor, parameters: Parameters) -> Tensor:
     """All fragments, weighted: (B, n) to (B, o)."""
+    selector, weight, compressor, decompressor, bias = parameters
     fragments = x.view(-1, *selector.shape)
     probability = torch.softmax(_scores(fragments, selector), dim=-1).unsqueeze(-1)
     if x.dtype.itemsize > 2:
@@ -133,18 +168,11 @@ def soft_product(
     return torch.addmm(y, own.view(x.shape), weight.view(-1, weight.shape[2]))
 
 
-def hard_product(
-    x: Tensor,
-    selector: Tensor,
-    weight: Tensor,
-    compressor: Tensor,
-    decompressor: Tensor,
-    *,
-    bias: Tensor | None,
-) -> Tensor:
+def hard_product(x: Tensor, parameters: Parameters) -> Tensor:
     """The best fragment of every row: (B, n) to (B, o)."""
     if x.shape[0] == 1 and not torch.is_grad_enabled():
-        return _one_row(x, selector, weight, compressor, decompressor, bias=bias)
+        return _one_row(x, parameters)
+    selector, weight, compressor, decompressor, bias = parameters
     fragments = x.view(-1, *selector.shape)
     with torch.no_grad():
         chosen = _scores(fragments, selector).argmax(-1)
@@ -157,22 +185,26 @@ def hard_product(
     return y.index_add(0, rows, expert.to(y.dtype))
 
 
-def _one_row(
-    x: Tensor,
-    selector: Tensor,
-    weight: Tensor,
-    compressor: Tensor,
-    decompressor: Tensor,
-    *,
-    bias: Tensor | None,
-) -> Tensor:
+def _one_row(x: Tensor, parameters: Parameters) -> Tensor:
     """One row needs no sorting, and reads so little that every operation spared is seen."""
+    selector, weight, compressor, decompressor, bias = parameters
     fragments = x.view(selector.shape)
     chosen = int(_scores(fragments, selector).argmax())
     rest = fragments.clone()
     rest[chosen].zero_()
     y = _narrow(rest.view(1, -1), compressor, decompressor, bias)
     return torch.addmm(y, fragments[chosen : chosen + 1], weight[chosen])
+
+
+def masked_product(x: Tensor, parameters: Parameters) -> Tensor:
+    """The same, densely and without a wait for the device."""
+    selector, weight, compressor, decompressor, bias = parameters
+    fragments = x.view(-1, *selector.shape)
+    chosen = _scores(fragments, selector).argmax(-1, keepdim=True)
+    is_chosen = (chosen == torch.arange(selector.shape[0], device=x.device)).unsqueeze(-1)
+    own = fragments.where(is_chosen, 0.0).view(x.shape)
+    rest = fragments.masked_fill(is_chosen, 0.0).view(x.shape)
+    return own @ weight.view(-1, weight.shape[2]) + _narrow(rest, compressor, decompressor, bias)
 
 
 def _scores(fragments: Tensor, selector: Tensor) -> Tensor:

@@ -11,6 +11,9 @@ Formula
 y_rc = w_scale_c / 127 * (x_scale_r / 127 * sum_i x8_ri w8_ci) + bias_c, the sum exact in int32, the rest in
 float32 (float64 with float64 scales), rounded once to the output's dtype
 
+On a GPU a Triton kernel computes sums and the rest in one go (kernels/int8.py), or torch._int_mm the sums,
+whichever is faster there; with float64 scales, and under torch.compile, always the latter.
+
 Routes of the sum, all exact:
 - CUDA: torch._int_mm, padded with noughts to the shapes it takes (more than 16 rows; k and n multiples of 8)
 - CPU with AVX-512 VNNI: torch._int_mm (oneDNN), any shape with k > 1
@@ -25,6 +28,7 @@ from typing import Final
 import torch
 from torch import Tensor, nn
 
+from stepmark.zoo.kernels.backend import Backend, resolve
 from stepmark.zoo.quantize import CODES
 
 HAS_VNNI: Final = torch.cpu._is_vnni_supported()
@@ -45,11 +49,12 @@ def int8_linear_rowwise(
     *,
     bias: Tensor | None = None,
     dtype: torch.dtype,
+    backend: Backend = "auto",
 ) -> Tensor:
     """A linear layer on codes with a scale for every row of x8 and of w8."""
     if w_scale.shape != w8.shape[:1]:
         raise ValueError(f"expected a scale for each of {w8.shape[0]} rows, got {tuple(w_scale.shape)}")
-    return _linear(x8, w8, x_scale, w_scale, bias=bias, dtype=dtype)
+    return _linear(x8, w8, x_scale, w_scale, bias=bias, dtype=dtype, backend=backend)
 
 
 def int8_linear_global(
@@ -60,11 +65,12 @@ def int8_linear_global(
     *,
     bias: Tensor | None = None,
     dtype: torch.dtype,
+    backend: Backend = "auto",
 ) -> Tensor:
     """A linear layer on codes with a scale for every row of x8 and one for the whole of w8."""
     if w_scale.ndim:
         raise ValueError(f"expected one scale of shape (), got {tuple(w_scale.shape)}")
-    return _linear(x8, w8, x_scale, w_scale, bias=bias, dtype=dtype)
+    return _linear(x8, w8, x_scale, w_scale, bias=bias, dtype=dtype, backend=backend)
 
 
 def int8_product(x8: Tensor, w8: Tensor) -> Tensor:
@@ -117,15 +123,44 @@ def _linear(
     *,
     bias: Tensor | None,
     dtype: torch.dtype,
+    backend: Backend,
 ) -> Tensor:
     if x_scale.shape != x8.shape[:-1]:
         wanted = tuple(x8.shape[:-1])
         raise ValueError(f"expected scales of shape {wanted} for x8, got {tuple(x_scale.shape)}")
-    sums = int8_product(x8.reshape(-1, x8.shape[-1]), w8)
-    y = _as_floats(sums, x_scale.dtype).mul_((x_scale / CODES).reshape(-1, 1)).mul_(w_scale / CODES)
+    rows, row_scale = x8.reshape(-1, x8.shape[-1]), x_scale.reshape(-1)
+    if _by_kernel(x8, x_scale, dtype, backend):
+        from stepmark.zoo.kernels.product import product
+
+        _check_codes(rows, w8)
+        measured = backend == "auto"
+        y = product(rows, w8, row_scale, w_scale, bias=bias, dtype=dtype, measured=measured)
+    else:
+        y = torch_linear(rows, w8, row_scale, w_scale, bias=bias, dtype=dtype)
+    return y.view(*x8.shape[:-1], w8.shape[0])
+
+
+def torch_linear(
+    x8: Tensor,
+    w8: Tensor,
+    x_scale: Tensor,
+    w_scale: Tensor,
+    *,
+    bias: Tensor | None,
+    dtype: torch.dtype,
+) -> Tensor:
+    """y (m, n) from the sums, in torch's own operations."""
+    y = _as_floats(int8_product(x8, w8), x_scale.dtype)
+    y = y.mul_((x_scale / CODES).unsqueeze(1)).mul_(w_scale / CODES)
     if bias is not None:
         y += bias
-    return y.to(dtype).view(*x8.shape[:-1], w8.shape[0])
+    return y.to(dtype)
+
+
+def _by_kernel(x8: Tensor, x_scale: Tensor, dtype: torch.dtype, backend: Backend) -> bool:
+    if torch.compiler.is_compiling() or torch.float64 in (x_scale.dtype, dtype):
+        return False
+    return resolve(backend, x8)
 
 
 def _as_floats(sums: Tensor, dtype: torch.dtype) -> Tensor:

@@ -20,8 +20,9 @@ Passes over memory
 ------------------
 The scaled product is added onto the base's output where it lies, inside the matrix product: no pass for the
 scaling, none for the sum, no second tensor of T O entries. An autograd.Function that also adds the two parts
-of dx where they lie was no faster: 0.96 to 1.06 of the time, forward and backward on one thread, at eight
-shapes from 64 x 512 to 512 x 2048, and 1.19 at 1 x 64.
+of dx where they lie was no faster on a CPU: 0.96 to 1.06 of the time, forward and backward on one thread, at
+eight shapes from 64 x 512 to 512 x 2048, and 1.19 at 1 x 64. On a GPU, where launches and Python count, it is
+what runs: kernels/lora_function.py, unless dropout, float64 or a rank above 64 asks for the plain products.
 """
 
 from __future__ import annotations
@@ -32,6 +33,10 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+from stepmark.zoo.kernels.backend import Backend, check_backend, resolve
+from stepmark.zoo.kernels.lora_function import has_kernels, lora_linear
+from stepmark.zoo.kernels.lora_sizes import Adapted
 
 TOLERANCES = {torch.float64: 1e-12, torch.float32: 2e-5, torch.bfloat16: 3e-2, torch.float16: 4e-3}
 """Largest error of an entry of the output or of a gradient, against float64 on the same values, relative to
@@ -69,12 +74,14 @@ class LoRAAdapter(nn.Module):
         zero_b: bool = True,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
+        backend: Backend = "auto",
     ) -> None:
         super().__init__()
         _check_settings(in_features, out_features, rank, alpha, dropout)
+        check_backend(backend)
         self.in_features, self.out_features, self.rank = in_features, out_features, rank
         self.alpha, self.dropout, self.zero_b = alpha, dropout, zero_b
-        self.scale = alpha / rank
+        self.scale, self.backend = alpha / rank, backend
         self.A = nn.Parameter(torch.empty(in_features, rank, device=device, dtype=dtype))
         self.B = nn.Parameter(torch.empty(rank, out_features, device=device, dtype=dtype))
         self.reset_parameters()
@@ -89,13 +96,17 @@ class LoRAAdapter(nn.Module):
             nn.init.normal_(self.B, std=deviation)
 
     def forward(self, x: Tensor) -> Tensor:
-        _check_input(x, self.A)
+        a, b = self.A, self.B
+        _check_input(x, a)
+        y = self.by_kernels(x, Adapted(None, None, a, b, self.scale))
+        if y is not None:
+            return y
         rows = self.dropped(x.reshape(-1, self.in_features))
         # Scaled where it is thin: I R or T R entries instead of T O.
         if self.order(rows, base=False) == "product":
-            y = rows.mm((self.A * self.scale).mm(self.B))
+            y = rows.mm((a * self.scale).mm(b))
         else:
-            y = (rows.mm(self.A) * self.scale).mm(self.B)
+            y = (rows.mm(a) * self.scale).mm(b)
         return y.view(*x.shape[:-1], self.out_features)
 
     def dropped(self, rows: Tensor) -> Tensor:
@@ -107,8 +118,25 @@ class LoRAAdapter(nn.Module):
         exact = self.A.dtype in _EXACT_ENOUGH and not torch.is_autocast_enabled(rows.device.type)
         if not exact or (base and self.dropout and self.training):
             return "factored"
-        sizes = (rows.shape[0], self.in_features, self.out_features, self.rank)
+        tokens = rows.numel() // self.in_features
+        sizes = (tokens, self.in_features, self.out_features, self.rank)
         return cheaper_order(*sizes, base=base, training=torch.is_grad_enabled())
+
+    def by_kernels(self, x: Tensor, layer: Adapted) -> Tensor | None:
+        """The output where the backend has kernels for it: not with dropout, nor in the other order. To a
+        compiler they are opaque, so it gets them when they are asked for by name. Under autocast all is cast
+        first, as autocast does to products."""
+        asked = self.backend == "triton"
+        if not (x.is_cuda or asked) or (self.dropout and self.training):
+            return None
+        if not (asked if torch.compiler.is_compiling() else resolve(self.backend, x)):
+            return None
+        if torch.is_autocast_enabled(x.device.type):
+            dtype = torch.get_autocast_dtype(x.device.type)
+            x, layer = x.to(dtype), layer.to(dtype)
+        elif x.dtype in _EXACT_ENOUGH and self.order(x, base=layer.weight is not None) == "product":
+            return None
+        return lora_linear(x, layer, only_kernels=asked) if has_kernels(layer) else None
 
     def delta(self) -> Tensor:
         """What the adapter adds to a weight of shape (O, I), in float32 at least."""
@@ -139,6 +167,7 @@ class LoRALinear(nn.Module):
         bias: bool = True,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
+        backend: Backend = "auto",
     ) -> None:
         super().__init__()
         if base is None:
@@ -157,6 +186,7 @@ class LoRALinear(nn.Module):
             zero_b=zero_b,
             device=base.weight.device,
             dtype=base.weight.dtype,
+            backend=backend,
         )
         self.merged = False
         """Whether the base's weight holds the adapter. Then the layer costs what its base does, and A and B
@@ -164,20 +194,21 @@ class LoRALinear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         base, adapter = self.base, self.adapter
-        weight, bias = base.weight, base.bias
-        _check_input(x, adapter.A)
+        weight, bias, a, b = base.weight, base.bias, adapter.A, adapter.B
+        _check_input(x, a)
         if self.merged:
             return functional.linear(x, weight, bias)
+        y = adapter.by_kernels(x, Adapted(weight, bias, a, b, adapter.scale))
+        if y is not None:
+            return y
         rows = x.reshape(-1, base.in_features)
         if adapter.order(rows, base=True) == "product":
-            y = functional.linear(
-                rows, torch.addmm(weight, adapter.B.T, adapter.A.T, alpha=adapter.scale), bias
-            )
+            y = functional.linear(rows, torch.addmm(weight, b.T, a.T, alpha=adapter.scale), bias)
         else:
             y = functional.linear(rows, weight, bias)
             # Under autocast y is in 16 bits, and operations in place do not cast: B is cast here.
-            b = adapter.B if adapter.B.dtype == y.dtype else adapter.B.to(y.dtype)
-            y.addmm_(adapter.dropped(rows).mm(adapter.A), b, alpha=adapter.scale)
+            cast = b if b.dtype == y.dtype else b.to(y.dtype)
+            y.addmm_(adapter.dropped(rows).mm(a), cast, alpha=adapter.scale)
         return y.view(*x.shape[:-1], base.out_features)
 
     @torch.no_grad()

@@ -7,7 +7,10 @@ Gradient   dloss/dz = (softmax(z) - onehot(label)) / number of labels
 Precision  Half logits are computed in float32, and the loss is float32: a loss near ln 32000 = 10.37 has
            steps of 0.06 in bfloat16.
 Labels     Every label counts; there is no value to ignore, -100 included. A label outside [0, C) is an
-           error of torch on the CPU and a device-side assertion on CUDA, where looking would mean waiting.
+           error of torch on the CPU. On CUDA, where looking would mean waiting, it is a NaN by the kernel and
+           a device-side assertion by torch.
+Kernels    On a GPU one pass over the logits and one for their gradient, in the logits' dtype: torch's chain
+           writes half logits in float32 and their log-softmax too. Under torch.compile the chain is fused.
 Source     Blanchard, Higham & Higham, "Accurately computing the log-sum-exp and softmax functions",
            IMA Journal of Numerical Analysis 41 (2021).
 """
@@ -17,6 +20,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 from torch.nn import functional
+
+from stepmark.zoo.kernels import cross_entropy as kernels
+from stepmark.zoo.kernels.backend import Backend, resolve
 
 TOLERANCES = {torch.float64: 1e-13, torch.float32: 2e-6, torch.bfloat16: 4e-3, torch.float16: 5e-4}
 """Largest error against float64 on the same logits, relative to the largest entry of what is compared. The
@@ -38,9 +44,11 @@ def cross_entropy_reference(logits: Tensor, labels: Tensor) -> Tensor:
     return (log_sum - chosen).mean()
 
 
-def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
-    """Torch's log-softmax and its mean of the negative entries picked."""
+def cross_entropy(logits: Tensor, labels: Tensor, *, backend: Backend = "auto") -> Tensor:
+    """By Triton's kernels on a GPU, else torch's log-softmax and its mean of the negative entries picked."""
     _check(logits, labels)
+    if logits.dtype in kernels.DTYPES and not torch.compiler.is_compiling() and resolve(backend, logits):
+        return kernels.mean_loss(logits.reshape(-1, logits.shape[-1]), labels.reshape(-1).long())
     wide = logits.float() if logits.dtype in _HALF else logits
     rows = wide.reshape(-1, logits.shape[-1])
     return functional.cross_entropy(rows, labels.reshape(-1).long(), ignore_index=_NO_LABEL)

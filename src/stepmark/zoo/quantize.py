@@ -14,13 +14,18 @@ and the arithmetic are float32 for 16 bits too (float64 for float64): gradients 
 scale is 9 % off (3e-7) or nought, or too large for it (above 65504). Where a is nought, or so small that
 127 / a would overflow, codes are nought: an all-zero row (padding) stays zero where the original divides by
 zero. A row with an infinity or NaN has it in its scale too, so that what is computed from it is not finite
-either.
+either. 127 / a is computed as 127 * (1 / a), which torch makes of it.
+
+On a GPU Triton kernels compute the same, to the last code (kernels/quantize.py); for float64, and under
+torch.compile, which fuses them itself, the plain operations remain.
 """
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
+
+from stepmark.zoo.kernels.backend import Backend, resolve
 
 CODES = 127
 """The largest code; -128 is not used, so that codes are symmetric."""
@@ -33,9 +38,14 @@ BLOCK = 2**17
 """Elements that are quantised at a time on a CPU: half a megabyte of float32."""
 
 
-def quantize_rowwise(x: Tensor) -> tuple[Tensor, Tensor]:
+def quantize_rowwise(x: Tensor, *, backend: Backend = "auto") -> tuple[Tensor, Tensor]:
     """Codes (..., k) and a scale for every row (...)."""
     _check(x, num_dimensions=None)
+    if _by_kernels(x, backend):
+        from stepmark.zoo.kernels.quantize import quantize_rows
+
+        codes, scale = quantize_rows(x.reshape(-1, x.shape[-1]))
+        return codes.contiguous().view(x.shape), scale.view(x.shape[:-1])
     scale = _absolute_maximum(x, dim=-1)
     return _codes(x, scale.unsqueeze(-1)), scale
 
@@ -47,22 +57,32 @@ def quantize_columnwise(w: Tensor) -> tuple[Tensor, Tensor]:
     return _codes(w, scale), scale
 
 
-def quantize_columnwise_transpose(w: Tensor) -> tuple[Tensor, Tensor]:
+def quantize_columnwise_transpose(w: Tensor, *, backend: Backend = "auto") -> tuple[Tensor, Tensor]:
     """Codes transposed and contiguous (k, o), and a scale for every column of w (k)."""
+    _check(w, num_dimensions=2)
+    if _by_kernels(w, backend):
+        return _turned(w, one_scale=False)
     codes, scale = quantize_columnwise(w)
     return codes.t().contiguous(), scale
 
 
-def quantize_global(w: Tensor) -> tuple[Tensor, Tensor]:
+def quantize_global(w: Tensor, *, backend: Backend = "auto") -> tuple[Tensor, Tensor]:
     """Codes in the shape of w and one scale ()."""
     _check(w, num_dimensions=None)
+    if _by_kernels(w, backend):
+        from stepmark.zoo.kernels.quantize import quantize_whole
+
+        codes, scale = quantize_whole(w.reshape(-1, w.shape[-1]))
+        return codes.contiguous().view(w.shape), scale
     scale = _absolute_maximum(w, dim=None)
     return _codes(w, scale.view(1)), scale  # a scale without dimensions would leave 16-bit arithmetic
 
 
-def quantize_global_transpose(w: Tensor) -> tuple[Tensor, Tensor]:
+def quantize_global_transpose(w: Tensor, *, backend: Backend = "auto") -> tuple[Tensor, Tensor]:
     """Codes transposed and contiguous (k, o), and one scale ()."""
     _check(w, num_dimensions=2)
+    if _by_kernels(w, backend):
+        return _turned(w, one_scale=True)
     codes, scale = quantize_global(w)
     return codes.t().contiguous(), scale
 
@@ -70,6 +90,19 @@ def quantize_global_transpose(w: Tensor) -> tuple[Tensor, Tensor]:
 def dequantize_rowwise(codes: Tensor, scale: Tensor, dtype: torch.dtype) -> Tensor:
     """What the codes (..., k) stand for, with a scale for every row (...)."""
     return codes.to(scale.dtype).mul_((scale / CODES).unsqueeze(-1)).to(dtype)
+
+
+def _by_kernels(x: Tensor, backend: Backend) -> bool:
+    if torch.compiler.is_compiling() or x.dtype == torch.float64 or x.numel() == 0:
+        return False
+    return resolve(backend, x)
+
+
+def _turned(w: Tensor, *, one_scale: bool) -> tuple[Tensor, Tensor]:
+    from stepmark.zoo.kernels.quantize import quantize_turned
+
+    codes, scale = quantize_turned(w, one_scale=one_scale)
+    return codes.contiguous(), scale
 
 
 def _absolute_maximum(x: Tensor, *, dim: int | None) -> Tensor:

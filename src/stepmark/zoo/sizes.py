@@ -44,6 +44,8 @@ class TransformerConfig:
     """`sdpa`: torch's fused kernels; `naive`: every score is written to memory."""
     checkpoint: bool = False
     """Keep only the input of each layer for the backward pass and compute the rest again."""
+    fused: bool = False
+    """One product for queries, keys and values and one for SwiGLU's pair, and kernels instead of chains."""
 
     def __post_init__(self) -> None:
         for name in ("d_model", "d_ff", "layers", "heads", "vocab", "context"):

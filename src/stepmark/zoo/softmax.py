@@ -12,12 +12,22 @@ Source     Blanchard, Higham & Higham, "Accurately computing the log-sum-exp and
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import torch
 from torch import Tensor
+
+from stepmark.zoo.kernels.backend import Backend, check_backend
+from stepmark.zoo.kernels.row_choice import recalled, uses_triton
+from stepmark.zoo.kernels.softmax_autograd import softmax_rows
 
 TOLERANCES = {torch.float64: 1e-14, torch.float32: 1e-6, torch.bfloat16: 4e-3, torch.float16: 5e-4}
 """Largest error of an entry of the output, against float64 on the same input: all entries lie in [0, 1].
 Gradients: the same, relative to the largest entry of the incoming gradient."""
+
+MOST = 1 << 30
+"""Entries of a row that the Triton kernel counts in 32 bits."""
 
 _HALF = (torch.bfloat16, torch.float16)
 
@@ -30,10 +40,31 @@ def softmax_reference(x: Tensor, *, dim: int = -1) -> Tensor:
     return (exponentials / exponentials.sum(dim, keepdim=True)).to(x.dtype)
 
 
-def softmax(x: Tensor, *, dim: int = -1) -> Tensor:
-    """One kernel, which keeps its sums in float32 whatever the input."""
+def softmax(x: Tensor, *, dim: int = -1, backend: Backend = "auto") -> Tensor:
+    """One kernel, which keeps its sums in float32 whatever the input: torch's, or along the last dimension on
+    CUDA a Triton one where it is faster. Asked for by name, that one takes other dimensions by a copy."""
+    if not _in_triton(backend, x, dim):
+        return torch.softmax(x, dim)
+    return softmax_rows(x) if dim in (-1, x.dim() - 1) else softmax_rows(x.movedim(dim, -1)).movedim(-1, dim)
+
+
+def _in_triton(backend: Backend, x: Tensor, dim: int) -> bool:
+    """Whether the kernel computes; checks what has not been checked before."""
+    if x.is_cuda and dim == -1 and not torch.compiler.is_compiling():
+        decided = recalled("softmax", backend, (x,))
+        if decided is not None:
+            return decided
     _check(x, dim)
-    return torch.softmax(x, dim)
+    check_backend(backend)
+    if torch.compiler.is_compiling():  # a compiler's own kernel takes in what stands beside the softmax
+        return backend == "triton"
+    if backend != "triton" and not (x.is_cuda and dim in (-1, x.dim() - 1)):
+        return False
+    return uses_triton(backend, "softmax", (x,), widest=MOST, ways=_ways)
+
+
+def _ways() -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
+    return partial(torch.softmax, dim=-1), softmax_rows
 
 
 def _check(x: Tensor, dim: int) -> None:

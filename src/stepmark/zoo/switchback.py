@@ -18,12 +18,23 @@ db = the sum of g's rows
 | global, memory-efficient| x8 and a scale a row| W8 and one scale         |
 
 Memory-efficient needs "global": by columns W has other codes than by rows, so W8 could not serve both ways.
+
+On a GPU (kernels/switchback.py) W is quantised once for both ways, and the backward pass is left its turned
+codes. With backend="auto" the two passes together are measured once for a size, and where three plain
+products are the faster ones the layer computes those: it is nn.Linear then. backend="triton" always
+quantises, and so does a memory-efficient layer, which must keep codes. precision="fp8" has codes in
+float8_e4m3fn with 448 for 127 (sums of about 14 bits on Hopper, where int8 sums are exact); "auto" is the
+faster of the two.
+keep_codes=True quantises W again only when it has changed (another tensor, or another version of it): for
+gradients accumulated over several passes. What writes W past autograd's version counter goes unseen.
+
 Rounding is not differentiable, so the gradients are those of the layer without quantisation, nearly; finite
 differences do not apply. The bound on the error is `error_bound` in the reference.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal, NamedTuple, Self
 
 import torch
@@ -31,9 +42,11 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from stepmark.zoo.int8 import int8_linear_global, int8_linear_rowwise
+from stepmark.zoo.kernels.backend import Backend, check_backend, resolve
 from stepmark.zoo.quantize import dequantize_rowwise, quantize_columnwise, quantize_global, quantize_rowwise
 
 Quantization = Literal["vector", "global"]
+Precision = Literal["int8", "fp8", "auto"]
 
 TOLERANCES = {torch.float64: 1e-13, torch.float32: 2e-6, torch.float16: 2e-3, torch.bfloat16: 1.2e-2}
 """Largest difference of the output and of every gradient from the definition in float64, as a part of its
@@ -56,7 +69,13 @@ class SwitchBackLinear(nn.Linear):
         *,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
+        precision: Precision = "int8",
+        keep_codes: bool = False,
+        backend: Backend = "auto",
     ) -> None:
+        check_backend(backend)
+        if precision not in ("int8", "fp8", "auto"):
+            raise ValueError(f"expected precision 'int8', 'fp8' or 'auto', got {precision!r}")
         if quantization not in ("vector", "global"):
             raise ValueError(f"expected quantization 'vector' or 'global', got {quantization!r}")
         if memory_efficient and quantization == "vector":
@@ -64,12 +83,20 @@ class SwitchBackLinear(nn.Linear):
         super().__init__(in_features, out_features, bias, device=device, dtype=dtype)
         self.quantization = quantization
         self.memory_efficient = memory_efficient
+        self.precision = precision
+        self.keep_codes = keep_codes
+        self.backend = backend
+        self._kept: Any = None
         self.register_buffer("weight_codes", None, persistent=False)
         self.register_buffer("weight_scale", None, persistent=False)
 
     @classmethod
     def from_linear(
-        cls, linear: nn.Linear, quantization: Quantization = "vector", memory_efficient: bool = False
+        cls,
+        linear: nn.Linear,
+        quantization: Quantization = "vector",
+        memory_efficient: bool = False,
+        **more: Any,
     ) -> Self:
         """The same layer in int8; it shares the parameters."""
         layer = cls(
@@ -79,6 +106,7 @@ class SwitchBackLinear(nn.Linear):
             quantization,
             memory_efficient,
             device="meta",
+            **more,
         )
         layer.weight, layer.bias = linear.weight, linear.bias
         return layer.train(linear.training)
@@ -94,7 +122,7 @@ class SwitchBackLinear(nn.Linear):
         evaluation mode prepares again."""
         self.eval()
         quantize = quantize_rowwise if self.quantization == "vector" else quantize_global
-        self.weight_codes, self.weight_scale = quantize(self.weight)
+        self.weight_codes, self.weight_scale = quantize(self.weight, backend=self._operations)
         return self
 
     def train(self, mode: bool = True) -> Self:
@@ -112,19 +140,54 @@ class SwitchBackLinear(nn.Linear):
             x, weight = x.to(narrow), weight.to(narrow)
             bias = None if bias is None else bias.to(narrow)
         _check_input(x, weight)
-        y: Tensor = _SwitchBack.apply(  # type: ignore[no-untyped-call]
-            x.reshape(-1, self.in_features),
-            weight,
-            bias,
-            _Way(self.quantization, self.memory_efficient, self.weight_codes, self.weight_scale),
-        )
+        rows = x.reshape(-1, self.in_features)
+        if self._uses_kernels(rows):
+            y = self._by_kernels(rows, weight, bias)
+        else:
+            y = _SwitchBack.apply(  # type: ignore[no-untyped-call]
+                rows,
+                weight,
+                bias,
+                self._way(),
+            )
         return y.view(*x.shape[:-1], self.out_features)
 
+    def _way(self) -> _Way:
+        codes, scale = self.weight_codes, self.weight_scale
+        return _Way(self.quantization, self.memory_efficient, codes, scale, self._operations)
+
+    @property
+    def _operations(self) -> Backend:
+        """Of layers that are computed step by step."""
+        return "torch" if self.backend == "torch" else "auto"
+
+    def _uses_kernels(self, x: Tensor) -> bool:
+        """Codes that were prepared by plain operations go on with those."""
+        usable = x.dtype != torch.float64 and self.weight_codes is None
+        usable = usable and (x.is_cuda or self.backend == "triton") and _resolved(self.backend, x.device)
+        if self.precision == "fp8" and not usable:
+            raise ValueError(f"precision='fp8' needs a GPU and 16 or 32 bits, got {x.dtype} on {x.device}")
+        return usable
+
+    def _by_kernels(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        from stepmark.zoo.kernels.switchback import Layer
+        from stepmark.zoo.kernels.switchback_operators import linear
+
+        measured, one_scale = self.backend == "auto", self.quantization == "global"
+        layer = Layer(self.precision, one_scale, self.memory_efficient, measured)
+        keeps = self.keep_codes and not torch.compiler.is_compiling()
+        return linear(x, weight, bias, layer, codes_of=self._codes_of(weight) if keeps else None)
+
+    def _codes_of(self, weight: Tensor) -> Any:
+        from stepmark.zoo.kernels.kept_codes import KeptCodes
+
+        if self._kept is None:
+            self._kept = KeptCodes()
+        return partial(self._kept.codes, self.weight, weight.detach())
+
     def extra_repr(self) -> str:
-        return (
-            f"{super().extra_repr()}, quantization={self.quantization!r}, "
-            f"memory_efficient={self.memory_efficient}"
-        )
+        settings = ("quantization", "memory_efficient", "precision", "keep_codes", "backend")
+        return ", ".join((super().extra_repr(), *(f"{name}={getattr(self, name)!r}" for name in settings)))
 
     def _apply(self, fn: Any, recurse: bool = True) -> Self:
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
@@ -136,6 +199,14 @@ class SwitchBackLinear(nn.Linear):
         super()._load_from_state_dict(*args, **kwargs)
         if self.weight_codes is not None:
             self.prepare_for_eval()
+
+
+def _resolved(backend: Backend, device: torch.device) -> bool:
+    return resolve(backend, torch.empty(0, device=device))
+
+
+# As torch.compiler.assume_constant_result does, which imports the compiler, and with it Triton, here and now.
+_resolved._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 NOTHING = (None, None)
@@ -151,6 +222,8 @@ class _Way(NamedTuple):
     codes: Tensor | None
     """Of the weight, where they are kept."""
     scale: Tensor | None
+    backend: Backend
+    """Of each operation."""
 
 
 class _SwitchBack(torch.autograd.Function):
@@ -162,17 +235,18 @@ class _SwitchBack(torch.autograd.Function):
         bias: Tensor | None,
         way: _Way,
     ) -> Tensor:
-        quantization, memory_efficient, codes, scale = way
-        ctx.quantization, ctx.memory_efficient = quantization, memory_efficient
-        x8, x_scale = quantize_rowwise(x)
+        quantization, memory_efficient, codes, scale, backend = way
+        ctx.quantization, ctx.memory_efficient, ctx.backend = quantization, memory_efficient, backend
+        x8, x_scale = quantize_rowwise(x, backend=backend)
         if codes is None or scale is None:
-            codes, scale = quantize_rowwise(weight) if quantization == "vector" else quantize_global(weight)
+            quantize = quantize_rowwise if quantization == "vector" else quantize_global
+            codes, scale = quantize(weight, backend=backend)
         for_x, for_weight = ctx.needs_input_grad[:2]
         kept_x = (x8, x_scale) if memory_efficient else (x, None)
         kept_weight = (codes, scale) if memory_efficient else (weight, None)
         ctx.save_for_backward(*(kept_x if for_weight else NOTHING), *(kept_weight if for_x else NOTHING))
         product = int8_linear_rowwise if quantization == "vector" else int8_linear_global
-        return product(x8, codes, x_scale, scale, bias=bias, dtype=x.dtype)
+        return product(x8, codes, x_scale, scale, bias=bias, dtype=x.dtype, backend=backend)
 
     @staticmethod
     @once_differentiable
@@ -189,13 +263,14 @@ def _kept_input(ctx: Any, dtype: torch.dtype) -> Tensor:
 
 
 def _input_gradient(ctx: Any, grad: Tensor) -> Tensor:
-    g8, g_scale = quantize_rowwise(grad)
+    own: dict[str, Any] = {"backend": ctx.backend}
+    g8, g_scale = quantize_rowwise(grad, **own)
     _, _, weight, scale = ctx.saved_tensors
     if ctx.quantization == "vector":
         codes, scale = quantize_columnwise(weight)
-        return int8_linear_rowwise(g8, _turned(codes), g_scale, scale, dtype=grad.dtype)
-    codes, scale = (weight, scale) if ctx.memory_efficient else quantize_global(weight)
-    return int8_linear_global(g8, _turned(codes), g_scale, scale, dtype=grad.dtype)
+        return int8_linear_rowwise(g8, _turned(codes), g_scale, scale, dtype=grad.dtype, **own)
+    codes, scale = (weight, scale) if ctx.memory_efficient else quantize_global(weight, **own)
+    return int8_linear_global(g8, _turned(codes), g_scale, scale, dtype=grad.dtype, **own)
 
 
 def _turned(codes: Tensor) -> Tensor:

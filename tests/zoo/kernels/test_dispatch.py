@@ -137,3 +137,30 @@ def test_a_rehearsal_takes_the_choice_for_graphs_and_may_measure(scripted: Scrip
         assert choose("op/1", (65,), ways, default="torch") == "fast"
         assert scripted.calls
     assert choose("op/1", (64,), ways, default="torch") == "torch"
+
+
+def test_what_computes_something_else_is_out_however_fast(scripted: Scripted) -> None:
+    right = torch.arange(6.0)
+
+    def gives(name: str, seconds: float, result: object) -> dispatch.Call:
+        act = scripted.call(name, seconds)
+        return lambda: (act(), result)[1]
+
+    ways = {
+        "wrong": gives("wrong", 1e-4, -right),
+        "nan": gives("nan", 1e-4, right / 0.0),
+        "shorter": gives("shorter", 1e-4, right[:3]),
+        "near": gives("near", 1e-3, (1.01 * right,)),
+        "torch": gives("torch", 3e-3, right),
+    }
+    assert measure(ways, default="torch").eager == "near"
+
+
+def test_a_default_that_is_not_finite_judges_nothing(scripted: Scripted) -> None:
+    act = scripted.call("fast", 1e-3)
+    slow = scripted.call("torch", 3e-3)
+    ways = {
+        "torch": lambda: (slow(), torch.tensor([torch.nan]))[1],
+        "fast": lambda: (act(), torch.ones(1))[1],
+    }
+    assert measure(ways, default="torch").eager == "fast"

@@ -1,0 +1,230 @@
+"""Which tiles FragmentedLinear's kernels are fast with: checked against float64, then timed in graphs."""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from benchmarks.h200.common import (
+    forget_graphs,
+    relative_error,
+    save,
+    side_by_side,
+    time_eager,
+    time_graph,
+)
+from stepmark.zoo.fragmented import FragmentedLinear
+from stepmark.zoo.fragmented_reference import hard_reference
+from stepmark.zoo.kernels import few_rows, fragmented
+from stepmark.zoo.kernels.fragmented_chain import launchers
+from stepmark.zoo.kernels.fragmented_plans import GroupsPlan, rows_plan, tiles_plan
+from stepmark.zoo.kernels.fragmented_sizes import Parameters, Sizes
+
+Shape = tuple[int, int, int, str]
+"""Features in and out, rows, fragments, dtype."""
+
+MORE_ONE: dict[str, dict[str, Any]] = {
+    "rows-16x32x32": {"splits": 16, "tile_narrow": 32, "tile": 32},
+    "rows-32x32x64-early": {"splits": 32, "tile_narrow": 32, "tile": 64, "early": True},
+    "rows-32x64x32": {"splits": 32, "tile_narrow": 64, "tile": 32},
+}
+MORE_FEW: dict[str, dict[str, Any]] = {
+    "tiles-32x256": {"tile": 32, "step": 256},
+    "tiles-64x128w8": {"tile": 64, "step": 128, "num_warps": 8},
+    "singles-64x64w2": {"tile": 64, "step": 64, "one_by_one": True, "num_warps": 2},
+}
+MORE_GROUPS: dict[str, dict[str, Any]] = {
+    "groups-64x256x32": {"rows": 64, "tile": 256, "step": 32, "span": 2, "num_warps": 8},
+    "groups-64x64x32": {"rows": 64, "tile": 64, "step": 32, "span": 8},
+    "groups-32x128x32": {"rows": 32, "tile": 128, "step": 32, "span": 4},
+    "groups-16x128x32-span1": {"rows": 16, "tile": 128, "step": 32},
+    "groups-16x256x32-apart": {"rows": 16, "tile": 256, "step": 32, "span": 2, "fused": False},
+    "groups-64x128x64-span1": {"rows": 64, "tile": 128, "step": 64},
+}
+
+
+def shapes(what: str) -> list[Shape]:
+    if what == "one":
+        return [
+            *((8192, 1, number, "float32") for number in (128, 32, 2)),
+            (4096, 1, 128, "float32"),
+            (2048, 1, 2, "float32"),
+            (8192, 1, 128, "bfloat16"),
+        ]
+    if what == "few":
+        return [
+            *((8192, 16, number, "float32") for number in (128, 32, 2)),
+            *((8192, 8, number, "float32") for number in (128, 8)),
+            *((2048, 8, number, "float32") for number in (2, 8)),
+            *((8192, 16, number, "bfloat16") for number in (128, 8)),
+        ]
+    return [
+        (4096, 2048, 128, "bfloat16"),
+        (4096, 2048, 32, "bfloat16"),
+        (4096, 2048, 128, "float32"),
+        (4096, 2048, 32, "float32"),
+    ]
+
+
+def plans(shape: Shape) -> dict[str, Callable[[], Any]]:
+    n, rows, number, dtype = shape
+    sizes = Sizes(rows, number, n // number, n, n // 32, getattr(torch, dtype), False)
+    kinds: list[tuple[Any, dict[str, dict[str, Any]]]] = []
+    if rows == 1:
+        kinds = [(rows_plan, fragmented.ONE | MORE_ONE)]
+    elif rows <= 16:
+        kinds = [(tiles_plan, fragmented.FEW | MORE_FEW)]
+    else:
+        kinds = [(GroupsPlan, fragmented.GROUPS | MORE_GROUPS)]
+    found = {name: _later(kind, sizes, **options) for kind, named in kinds for name, options in named.items()}
+    return {**found, "masked": lambda: fragmented.masked}
+
+
+def _later(kind: Any, *args: Any, **options: Any) -> Callable[[], Any]:
+    return lambda: kind(*args, **options)
+
+
+def tensors(shape: Shape) -> tuple[torch.Tensor, Parameters]:
+    n, rows, number, dtype = shape
+    torch.manual_seed(0)
+
+    def draw(*sizes: int, scale: float = 1.0) -> torch.Tensor:
+        return (torch.randn(*sizes, device="cuda") * scale).to(getattr(torch, dtype))
+
+    size, narrow = n // number, n // 32
+    selector, weight = draw(number, size, scale=size**-0.5), draw(number, size, n, scale=size**-0.5)
+    low = draw(n, narrow, scale=n**-0.5), draw(n, narrow, scale=0.06)
+    return draw(rows, n), Parameters(selector, weight, *low, None)
+
+
+def compile_some(jobs: list[tuple[Shape, str]]) -> None:
+    """Into Triton's cache on disk; whatever goes wrong is seen again later."""
+    for shape, name in jobs:
+        try:
+            plans(shape)[name]()(*tensors(shape))
+        except Exception as error:
+            print(f"while compiling {shape} {name}: {type(error).__name__}", flush=True)
+    torch.cuda.synchronize()
+
+
+def compile_all(what: str, processes: int) -> None:
+    jobs = [(shape, name) for shape in shapes(what) for name in plans(shape) if name != "masked"]
+    begin = time.perf_counter()
+    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+        pool.map(compile_some, [jobs[start::processes] for start in range(processes)], chunksize=1)
+    print(f"{len(jobs)} plans compiled in {time.perf_counter() - begin:.0f} s", flush=True)
+
+
+def measure(what: str) -> Iterator[dict[str, Any]]:
+    for shape in shapes(what):
+        given = tensors(shape)
+        n, rows, number, dtype = shape
+        linear = torch.nn.Linear(n, n, device="cuda", dtype=getattr(torch, dtype)).requires_grad_(False)
+        calls: dict[str, Any] = {"linear": lambda given=given, linear=linear: linear(given[0])}
+        errors = {}
+        truth = hard_reference(*(one.double() for one in (given[0], *given[1][:4]))) if rows <= 16 else None
+        for name, make in plans(shape).items():
+            try:
+                plan = make()
+                y = plan(*given)[0]
+                if truth is not None:
+                    errors[name] = relative_error(y, truth)
+                elif name != "masked":
+                    errors[name] = relative_error(y, fragmented.masked(*given)[0])
+                calls[name] = lambda plan=plan, given=given: plan(*given)
+            except Exception as error:
+                print(f"{shape} {name}: {type(error).__name__}: {str(error)[:300]}", flush=True)
+        with torch.no_grad():
+            graph = side_by_side(calls, time_graph, rounds=3)
+            in_eager = {name: calls[name] for name in list(calls)[:2]}
+            if rows == 1:
+                layer = FragmentedLinear(n, n, number, device="cuda", dtype=getattr(torch, dtype)).eval()
+                in_eager["layer"] = lambda layer=layer, given=given: layer(given[0])
+            eager = side_by_side(in_eager, time_eager, rounds=3)
+        row = {"n": n, "rows": rows, "fragments": number, "dtype": dtype, "graph": graph, "eager": eager}
+        print(
+            f"\nn={n} rows={rows} fragments={number} {dtype}: linear {graph['linear']} eager {eager}",
+            flush=True,
+        )
+        for name, spent in sorted(graph.items(), key=lambda item: item[1] or 1e9):
+            print(f"   {name:28} {spent or 0:9.2f} us  error {errors.get(name, 0):.1e}", flush=True)
+        _kernel_times({name: calls[name] for name in sorted(graph, key=lambda one: graph[one] or 1e9)[:4]})
+        yield row | {"errors": errors}
+        forget_graphs()
+
+
+def _kernel_times(calls: dict[str, Any]) -> None:
+    from torch.profiler import ProfilerActivity, profile
+
+    for name, call in calls.items():
+        with profile(activities=[ProfilerActivity.CUDA]) as profiler:
+            for _ in range(10):
+                call()
+            torch.cuda.synchronize()
+        spent = {one.key[:40]: round(one.device_time_total / 10, 2) for one in profiler.key_averages()}
+        print(f"      {name}: { {key: value for key, value in spent.items() if value} }", flush=True)
+
+
+def registers() -> None:
+    for launcher in (*launchers().values(), few_rows._launcher()):
+        for cached in launcher.function.device_caches.values():
+            for kernel in cached[0].values():
+                if kernel.n_spills:
+                    print(f"{kernel.name}: {kernel.n_regs} registers, {kernel.n_spills} spilled, "
+                          f"{kernel.metadata.num_warps} warps, shared {kernel.metadata.shared}")  # fmt: skip
+
+
+def measure_few_rows() -> Iterator[dict[str, Any]]:
+    few_rows.TILES.update({
+        "tile128x32w4": (128, 32, 4, 4), "tile32x64w1": (32, 64, 1, 4), "tile32x64w2": (32, 64, 2, 4),
+        "tile64x64w2": (64, 64, 2, 3), "tile64x16w2": (64, 16, 2, 5), "tile16x64w1": (16, 64, 1, 4),
+    })  # fmt: skip
+    for n, rows, turned in [
+        (8192, 16, False),
+        (8192, 16, True),
+        (4096, 16, False),
+        (4096, 16, True),
+        (8192, 1, True),
+    ]:
+        a, b = torch.randn(rows, n, device="cuda"), torch.randn(n, n, device="cuda")
+        b = b.t() if turned else b
+        calls: dict[str, Any] = {"torch": lambda a=a, b=b: a @ b}
+        truth = a.double() @ b.double()
+        errors = {"torch": relative_error(a @ b, truth)}
+        for name in few_rows.TILES:
+            try:
+                errors[name] = relative_error(few_rows._by_tiles(None, a, b, name), truth)
+                calls[name] = lambda a=a, b=b, name=name: few_rows._by_tiles(None, a, b, name)
+            except Exception as error:
+                print(f"few rows {name}: {type(error).__name__}: {str(error)[:300]}", flush=True)
+        graph = side_by_side(calls, time_graph, rounds=3)
+        print(f"few rows n={n} rows={rows} turned={turned}")
+        for name, spent in sorted(graph.items(), key=lambda item: item[1] or 1e9):
+            print(f"   {name:28} {spent or 0:9.2f} us  error {errors[name]:.1e}", flush=True)
+        yield {"n": n, "rows": rows, "turned": turned, "graph": graph, "errors": errors}
+        forget_graphs()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--what", nargs="+", default=["one", "few", "many", "products"])
+    parser.add_argument("--processes", type=int, default=14)
+    options = parser.parse_args()
+    torch.set_grad_enabled(False)
+    for what in options.what:
+        rows: list[dict[str, Any]] = []
+        if what != "products":
+            compile_all(what, options.processes)
+        for row in measure_few_rows() if what == "products" else measure(what):
+            rows.append(row)
+            save(f"fragmented_tilings_{what}", rows)
+    registers()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,229 @@
+"""FragmentedLinear's hard selection on a GPU: the fastest plan for its sizes, never a wait.
+
+Which plan is measured once for each size (dispatch), rows rounded up to a power of two. Differentiable; under
+torch.compile it is one operator, `stepmark::fragmented_hard`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from stepmark.zoo.kernels.backend import resolve
+from stepmark.zoo.kernels.dispatch import choose, is_for_a_graph
+from stepmark.zoo.kernels.fragmented_chain import Found
+from stepmark.zoo.kernels.fragmented_gate import MOST_FEATURES, Gradients, gate, gradients, product
+from stepmark.zoo.kernels.fragmented_plans import (
+    MOST_NARROW,
+    MOST_ROWS_OF_A_TILE,
+    GroupsPlan,
+    rows_plan,
+    tiles_plan,
+)
+from stepmark.zoo.kernels.fragmented_sizes import Parameters, Sizes, sizes_of
+
+DTYPES = (torch.float32, torch.bfloat16, torch.float16)
+Plan = Callable[..., Found]
+
+FORWARD = "(Tensor x, Tensor selector, Tensor weight, Tensor compressor, Tensor decompressor, Tensor? bias)"
+BACKWARD = (
+    "(Tensor x, Tensor chosen, Tensor hidden, Tensor grad,"
+    " Tensor selector, Tensor weight, Tensor compressor, Tensor decompressor)"
+)
+
+OPERATION = "fragmented-hard/1"
+"""Raised when kernels change: choices made for others are void."""
+
+LARGEST_STRIDE = 1 << 26
+"""Between rows: offsets of few rows are computed in 32 bits."""
+
+_plans: dict[tuple[Any, ...], Plan] = {}
+
+
+def suits(x: Tensor, parameters: Parameters) -> bool:
+    """Whether there are kernels for these sizes and dtypes, as the parameters lie in memory."""
+    selector, weight, compressor, decompressor, bias = parameters
+    return (
+        x.dtype in DTYPES
+        and x.dtype is weight.dtype
+        and x.get_device() == weight.get_device()
+        and 0 < x.shape[-1] <= MOST_FEATURES
+        and x.numel() > 0
+        and selector.is_contiguous()
+        and weight.is_contiguous()
+        and compressor.is_contiguous()
+        and decompressor.is_contiguous()
+        and (bias is None or bias.is_contiguous())
+    )
+
+
+def hard(x: Tensor, parameters: Parameters) -> Tensor:
+    """(rows, n) to (rows, o)."""
+    if x.stride(1) != 1 or x.stride(0) >= LARGEST_STRIDE:
+        x = x.contiguous()
+    if torch.compiler.is_compiling():
+        y: Tensor = operator(x, *parameters)[0]
+    elif torch.is_grad_enabled():
+        y = _Hard.apply(x, *parameters)  # type: ignore[no-untyped-call]
+    elif x.is_cuda and x.get_device() != torch._C._cuda_getDevice():
+        with torch.cuda.device(x.device):
+            y = plan_for(x, parameters)(x, parameters)[0]
+    else:
+        y = plan_for(x, parameters)(x, parameters)[0]
+    return y
+
+
+def plan_for(x: Tensor, parameters: Parameters, *, keep: bool = False) -> Plan:
+    """The plan that is taken; what was chosen once is looked up."""
+    shapes = (x.shape[0], parameters.weight.shape, parameters.compressor.shape[1])
+    key = (*shapes, x.dtype, parameters.bias is None, keep, x.is_cuda and is_for_a_graph())
+    plan = _plans.get(key)
+    if plan is None:
+        plan = _plans[key] = _choose(x, parameters, keep=keep)
+    return plan
+
+
+def _choose(x: Tensor, parameters: Parameters, *, keep: bool) -> Plan:
+    sizes = sizes_of(x, parameters)
+    plans = candidates(sizes, keep=keep)
+    name = next(iter(plans))
+    if x.is_cuda:  # times in the interpreter say nothing
+        calls = {name: _call(one, x, parameters, keep=keep) for name, one in plans.items()}
+        name = choose(OPERATION, (*sizes.key, "kept" if keep else "alone"), calls, default=name)
+    return plans[name]
+
+
+def _call(plan: Plan, x: Tensor, parameters: Parameters, *, keep: bool) -> Callable[[], object]:
+    return lambda: plan(x, parameters, keep=keep)
+
+
+ONE: dict[str, dict[str, Any]] = {
+    "rows-32x32x32": {"splits": 32, "tile_narrow": 32, "tile": 32},
+    "rows-32x32x32-early": {"splits": 32, "tile_narrow": 32, "tile": 32, "early": True},
+    "rows-32x32x32-deep": {"splits": 32, "tile_narrow": 32, "tile": 32, "step": 128},
+    "rows-32x32x32-apart": {"splits": 32, "tile_narrow": 32, "tile": 32, "dependent": False},
+    "rows-32x32x64": {"splits": 32, "tile_narrow": 32, "tile": 64},
+    "rows-32x16x32": {"splits": 32, "tile_narrow": 16, "tile": 32},
+    "rows-16x16x32": {"splits": 16, "tile_narrow": 16, "tile": 32},
+}
+"""For one row: splits, tile of narrow features, tile of outputs."""
+
+ONE_KEPT: dict[str, dict[str, Any]] = {
+    "rows-32x32x32-kept": {"splits": 32, "tile_narrow": 32, "tile": 32, "inline": False},
+}
+"""For one row whose narrow features are wanted for gradients."""
+
+FEW: dict[str, dict[str, Any]] = {
+    "tiles-64x128": {"tile": 64, "step": 128, "stages": 4},
+    "tiles-32x128": {"tile": 32, "step": 128, "stages": 5},
+    "tiles-32x64w2": {"tile": 32, "step": 64, "num_warps": 2},
+    "tiles-32x64-by1": {"tile": 32, "step": 64, "by_rows": 1},
+    "tiles-32x64-by2": {"tile": 32, "step": 64, "by_rows": 2},
+    "singles-32x64w2": {"tile": 32, "step": 64, "one_by_one": True, "num_warps": 2},
+}
+"""Outputs and depth of a tile, warps, rows a program."""
+
+GROUPS: dict[str, dict[str, Any]] = {
+    "groups-64x128x64": {"rows": 64, "tile": 128, "step": 64, "span": 4},
+    "groups-128x128x64": {"rows": 128, "tile": 128, "step": 64, "num_warps": 8},
+    "groups-16x128x32": {"rows": 16, "tile": 128, "step": 32, "span": 4},
+    "groups-64x128x32-apart": {"rows": 64, "tile": 128, "step": 32, "span": 2, "fused": False},
+    "groups-16x128x32-apart": {"rows": 16, "tile": 128, "step": 32, "span": 4, "fused": False},
+}
+"""Rows, outputs and depth of a tile."""
+
+
+def candidates(sizes: Sizes, *, keep: bool = False) -> dict[str, Plan]:
+    """By name; the first is taken where nothing can be measured."""
+    plans: dict[str, Plan] = {}
+    has_few = 0 < sizes.narrow <= MOST_NARROW
+    if has_few and sizes.rows == 1:
+        one = ONE_KEPT if keep else ONE
+        plans |= {name: rows_plan(sizes, **options) for name, options in one.items()}
+    elif has_few and sizes.rows <= MOST_ROWS_OF_A_TILE:
+        plans |= {name: tiles_plan(sizes, **options) for name, options in FEW.items()}
+    if sizes.rows > MOST_ROWS_OF_A_TILE or not has_few:
+        plans |= {name: GroupsPlan(sizes, **options) for name, options in GROUPS.items()}
+    return plans | {"masked": masked}
+
+
+def masked(x: Tensor, parameters: Parameters, *, keep: bool = False) -> Found:  # noqa: ARG001
+    """Dense: the chosen part of x, noughts elsewhere, times all weights. Where most fragments are chosen by
+    some row all weights are read anyway."""
+    own, rest, chosen = gate(x, parameters.selector, hard=True)
+    y, hidden = product(own, rest, parameters)
+    return y, hidden, chosen
+
+
+class _Hard(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, *tensors: Any) -> Tensor:
+        parameters = Parameters(*tensors)
+        y, hidden, chosen = plan_for(x, parameters, keep=True)(x, parameters, keep=True)
+        ctx.save_for_backward(x, *parameters, chosen, hidden)
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> Gradients:
+        x, *parameters, chosen, hidden = ctx.saved_tensors
+        kept = (x, chosen, hidden)
+        return gradients(kept, Parameters(*parameters), grad, ctx.needs_input_grad, hard=True)
+
+
+@torch.library.custom_op(
+    "stepmark::fragmented_hard", mutates_args=(), schema=f"{FORWARD} -> (Tensor, Tensor, Tensor)"
+)
+def operator(x: Tensor, *tensors: Any) -> Found:
+    """Under torch.compile what the tensors are like is known when it runs."""
+    parameters = Parameters(*tensors)
+    if not suits(x, parameters) or not resolve("triton", x):
+        raise ValueError(
+            f"expected at most {MOST_FEATURES} features in one of {DTYPES}, got {x.shape[1]} in {x.dtype}"
+        )
+    y, hidden, chosen = plan_for(x, parameters, keep=True)(x, parameters, keep=True)
+    assert hidden is not None
+    return y, hidden.to(x.dtype), chosen
+
+
+@operator.register_fake
+def _(x: Tensor, *tensors: Any) -> Found:
+    _, weight, compressor, *_ = tensors
+    chosen = x.new_empty(x.shape[0], dtype=torch.int32)
+    return x.new_empty(x.shape[0], weight.shape[2]), x.new_empty(x.shape[0], compressor.shape[1]), chosen
+
+
+@torch.library.custom_op(
+    "stepmark::fragmented_hard_backward",
+    mutates_args=(),
+    schema=f"{BACKWARD} -> (Tensor, Tensor, Tensor, Tensor)",
+)
+def backward_operator(*tensors: Tensor) -> Gradients:
+    """Of x, weight, compressor and decompressor."""
+    x, chosen, hidden, grad, selector, weight, compressor, decompressor = tensors
+    needed = (True, False, True, True, True, False)
+    parameters = Parameters(selector, weight, compressor, decompressor, None)
+    every = gradients((x, chosen, hidden), parameters, grad, needed, hard=True)
+    return every[0], *every[2:5]
+
+
+@backward_operator.register_fake
+def _(*tensors: Tensor) -> Gradients:
+    return tuple(tensors[index].new_empty(tensors[index].shape) for index in (0, 5, 6, 7))
+
+
+def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+    ctx.save_for_backward(inputs[0], output[2], output[1], *inputs[1:5])
+
+
+def _backward(ctx: Any, grad: Tensor, *_: Any) -> Gradients:
+    x, chosen, hidden, *parameters = ctx.saved_tensors
+    of_x, *rest = backward_operator(x, chosen, hidden, grad, *parameters)
+    return of_x, None, *rest, grad.sum(0) if ctx.needs_input_grad[5] else None
+
+
+operator.register_autograd(_backward, setup_context=_keep)

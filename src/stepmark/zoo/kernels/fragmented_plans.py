@@ -1,0 +1,188 @@
+"""Plans of FragmentedLinear's hard selection: which kernels, how large their tiles; no wait for the device.
+
+A plan takes x (rows, n) and the parameters and finds y (rows, o); where asked to keep them, also the narrow
+features h (rows, c) and the chosen fragments (rows). Each stream, thread and graph has its own scratch.
+Nothing is remembered of weights: a change is seen by the next call, whatever made it, and by a graph.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from stepmark.zoo.kernels.fragmented_chain import Chain, Found, Kernel, launchers
+from stepmark.zoo.kernels.fragmented_gate import group
+from stepmark.zoo.kernels.fragmented_sizes import (
+    Parameters,
+    Sizes,
+    Split,
+    next_power,
+    split_for_rows,
+    split_for_tiles,
+)
+
+MOST_ROWS = 16
+"""Few: each is taken by itself."""
+MOST_ROWS_OF_A_TILE = 32
+"""With 64 and more, where Triton 3.6 multiplies asynchronously, narrow_tiles was wrong in a row of thousands:
+its values are also summed for the scores while they are multiplied."""
+MOST_NARROW = 512
+"""A tile of the decompressor that is held in registers has this many columns at most."""
+
+
+def rows_plan(
+    sizes: Sizes,
+    *,
+    splits: int,
+    tile_narrow: int,
+    tile: int,
+    rows: int = 1,
+    num_warps: int = 4,
+    step: int = 64,
+    inline: bool = True,
+    dependent: bool = True,
+    early: bool = False,
+) -> Chain:
+    """Few rows: weights stay in registers while rows pass. Two launches; three where the sums over splits are
+    finished by a kernel of their own, not inline by every program that needs them. Early: the next kernel may
+    begin with the last of these, not at its end."""
+    if not 0 < sizes.narrow <= MOST_NARROW or not 0 < sizes.rows <= MOST_ROWS:
+        raise ValueError(f"expected 1 to {MOST_ROWS} rows and 1 to {MOST_NARROW} narrow features")
+    split = split_for_rows(sizes, splits)
+    dependent = dependent and _has_dependent_launch()
+    launch = {"num_warps": num_warps, "num_stages": 1} | _dependent(dependent)
+    first = _constants(sizes, split) | _features(sizes, split) | {"TILE": tile_narrow} | launch
+    grid = (split.splits, -(-sizes.narrow // tile_narrow), 1)
+    key = _number((sizes[1:], splits, tile_narrow, tile, rows, num_warps, step, inline, dependent, early))
+    kernels = (
+        Kernel("narrow_rows", grid, first),
+        _choosing(sizes, split, launch),
+        _by_rows(
+            sizes, split, {"ROWS": rows, "TILE": tile, "STEP": step, "STAGES": 3, "EARLY": early} | launch
+        ),
+    )
+    return Chain(sizes, split, kernels, key=key, inline=inline)
+
+
+def tiles_plan(
+    sizes: Sizes,
+    *,
+    tile: int,
+    step: int,
+    splits: int = 32,
+    tile_narrow: int = 32,
+    num_warps: int = 4,
+    stages: int = 3,
+    one_by_one: bool = False,
+    by_rows: int = 0,
+) -> Chain:
+    """Up to 32 rows as one tile for their narrow features. Then every fragment that one of them chose is read
+    once and multiplied with the whole tile; or, one by one, each row's fragment for it alone, in one program
+    for all rows or, by rows, in one for few."""
+    if not 0 < sizes.narrow <= MOST_NARROW or not 0 < sizes.rows <= MOST_ROWS_OF_A_TILE:
+        raise ValueError(f"expected 1 to {MOST_ROWS_OF_A_TILE} rows and 1 to {MOST_NARROW} narrow features")
+    split, launch = split_for_tiles(sizes, splits), _dependent(_has_dependent_launch())
+    step = max(16, min(step, next_power(sizes.size)))
+    staged = {"STAGES": stages, "num_stages": stages, "ROWS": max(16, next_power(sizes.rows))} | launch
+    first = _constants(sizes, split) | _features(sizes, split) | staged
+    first |= {"TILE": tile_narrow, "STEP": min(step, 64), "num_warps": 4}
+    grid = (split.splits, -(-sizes.narrow // tile_narrow), 1)
+    third = staged | {"TILE": tile, "STEP": step, "num_warps": num_warps}
+    if by_rows:
+        last = _by_rows(sizes, split, third | {"ROWS": by_rows, "EARLY": False, "num_stages": 1})
+    else:
+        third |= {"SIZE": sizes.size, "OUTPUTS": sizes.outputs, "NARROW": sizes.narrow}
+        third |= {"HAS_BIAS": sizes.has_bias, "ONE_BY_ONE": one_by_one}
+        last = Kernel("expert_tiles", (-(-sizes.outputs // tile), 1, 1), third)
+    configuration = (splits, tile, step, tile_narrow, num_warps, stages, one_by_one, by_rows)
+    key = _number((sizes[1:], next_power(sizes.rows), *configuration))
+    kernels = (Kernel("narrow_tiles", grid, first), _choosing(sizes, split, launch), last)
+    return Chain(sizes, split, kernels, key=key, inline=False)
+
+
+class GroupsPlan:
+    """Many rows: tiles of rows that chose the same fragment. The narrow part is computed by the library or,
+    fused, in the same tile."""
+
+    def __init__(
+        self,
+        sizes: Sizes,
+        *,
+        rows: int,
+        tile: int,
+        step: int,
+        span: int = 1,
+        num_warps: int = 4,
+        stages: int = 3,
+        fused: bool = True,
+    ) -> None:
+        self.fused = fused = fused and sizes.narrow > 0
+        self.third = {"SIZE": sizes.size, "OUTPUTS": sizes.outputs, "NARROW": sizes.narrow, "ROWS": rows}
+        self.third |= {"TILE": tile, "STEP": max(16, min(step, next_power(sizes.size))), "SPAN": span}
+        self.third |= {"HAS_BIAS": sizes.has_bias, "ADD": not fused, "STAGES": stages, "num_stages": stages}
+        self.third |= {"FRAGMENTS": sizes.fragments, "ALL_FRAGMENTS": next_power(sizes.fragments)}
+        self.third["num_warps"] = num_warps
+        tiles = min(sizes.rows, sizes.rows // rows + sizes.fragments)
+        self.grid = (-(-sizes.outputs // (span * tile)), tiles, 1)
+        self.key = _number((sizes[1:], rows, tile, step, span, num_warps, stages, fused))
+
+    def __call__(self, x: Tensor, parameters: Parameters, *, keep: bool = True) -> Found:  # noqa: ARG002
+        _, weight, compressor, decompressor, bias = parameters
+        rest, chosen, counts, slots = group(x, parameters.selector)
+        hidden = rest @ compressor
+        if self.fused:
+            y = x.new_empty(x.shape[0], weight.shape[2])
+        else:
+            y = torch.nn.functional.linear(hidden, decompressor, bias)
+        tensors = (x, weight, decompressor, bias, hidden, counts, slots, y)
+        launchers()["expert_groups"](self.grid, *tensors, x.shape[0], x.stride(0), key=self.key, **self.third)
+        return y, hidden, chosen
+
+
+def _constants(sizes: Sizes, split: Split) -> dict[str, Any]:
+    return {"NARROW": sizes.narrow, "SPLITS": split.splits, "OWN": split.own, "PIECES": split.pieces}
+
+
+def _features(sizes: Sizes, split: Split) -> dict[str, Any]:
+    return {"SIZE": sizes.size, "FRAGMENTS": sizes.fragments, "SPLIT": split.length}
+
+
+def _summing(split: Split, columns: int) -> dict[str, Any]:
+    every = next_power(split.splits)
+    return {"ALL_SPLITS": every, "COLUMNS": columns, "AT_ONCE": max(1, min(every, 8192 // columns))}
+
+
+def _choosing(sizes: Sizes, split: Split, launch: dict[str, Any]) -> Kernel:
+    columns = min(64, next_power(sizes.narrow))
+    constants = _constants(sizes, split) | _summing(split, columns) | launch
+    grid = (sizes.rows, -(-sizes.narrow // columns), 1)
+    return Kernel("choose_rows", grid, constants | {"num_warps": 4, "num_stages": 1})
+
+
+def _by_rows(sizes: Sizes, split: Split, options: dict[str, Any]) -> Kernel:
+    constants = _constants(sizes, split) | _summing(split, next_power(sizes.narrow)) | options
+    constants |= {"SIZE": sizes.size, "OUTPUTS": sizes.outputs, "HAS_BIAS": sizes.has_bias}
+    constants["STEP"] = max(16, min(options["STEP"], next_power(sizes.size)))
+    grid = (-(-sizes.outputs // options["TILE"]), -(-sizes.rows // options["ROWS"]), 1)
+    return Kernel("expert_rows", grid, constants)
+
+
+def _dependent(dependent: bool) -> dict[str, Any]:
+    return {"PDL": True, "launch_pdl": True} if dependent else {"PDL": False}
+
+
+_numbers: dict[tuple[Any, ...], int] = {}
+
+
+def _number(configuration: tuple[Any, ...]) -> int:
+    """A short name for what is compiled: hashing the whole takes a microsecond of every launch."""
+    return _numbers.setdefault(configuration, len(_numbers))
+
+
+@cache
+def _has_dependent_launch() -> bool:
+    """From Hopper on a kernel may begin while the one before it ends."""
+    return torch.cuda.is_available() and torch.cuda.get_device_capability() >= (9, 0)

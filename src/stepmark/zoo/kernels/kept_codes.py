@@ -1,0 +1,37 @@
+"""Kept codes of a parameter: quantised again when that is another tensor, or another version of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from stepmark.zoo.kernels.dispatch import is_capturing
+from stepmark.zoo.kernels.quantize import WeightCodes
+from stepmark.zoo.kernels.switchback import Way, weight_codes
+
+
+class KeptCodes:
+    """Empty after a copy or a pickle. While a graph is captured nothing is kept: its replays would go on with
+    the codes of the weight as it was."""
+
+    def __init__(self) -> None:
+        self._parameter: Tensor | None = None
+        self._state: tuple[Any, ...] = ()
+        self._codes: WeightCodes | None = None
+        self.num_quantised = 0
+
+    def __reduce__(self) -> tuple[type[KeptCodes], tuple[()]]:
+        return KeptCodes, ()
+
+    def codes(self, parameter: Tensor, weight: Tensor, way: Way) -> WeightCodes:
+        """Codes of `weight`, which is the parameter or a cast of it."""
+        if is_capturing() or torch.compiler.is_compiling():
+            return weight_codes(weight, way)
+        state = (way, parameter._version, parameter.data_ptr(), weight.dtype)
+        if self._codes is None or self._parameter is not parameter or self._state != state:
+            self._codes = weight_codes(weight, way)
+            self._parameter, self._state = parameter, state
+            self.num_quantised += 1
+        return self._codes

@@ -1,0 +1,99 @@
+"""The choice between a Triton kernel over rows and plain torch: by name, or by measurement.
+
+Measured is what will be run: forward alone, or forward and backward where somebody asks for gradients. Rows
+are rounded up to a power of two, so that batches of similar size share a choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from stepmark.zoo.kernels.backend import Backend, resolve
+from stepmark.zoo.kernels.dispatch import Key, choose, is_for_a_graph
+
+Operation = Callable[..., Tensor]
+DTYPES = (torch.float32, torch.bfloat16, torch.float16)
+
+_decided: dict[Hashable, bool] = {}
+
+
+def recalled(name: str, backend: Backend, tensors: Sequence[Tensor | None]) -> bool | None:
+    """What was decided on tensors like these: Triton or not, or nothing yet. Such tensors have been checked
+    before; asking costs less than checking."""
+    return None if is_for_a_graph() else _decided.get(_place(name, backend, tensors))
+
+
+def uses_triton(
+    backend: Backend,
+    name: str,
+    tensors: Sequence[Tensor | None],
+    *,
+    widest: int,
+    ways: Callable[[], tuple[Operation, Operation]],
+) -> bool:
+    """Whether Triton computes the operation `name` on these tensors, whose first has the rows in its last
+    dimension. `ways` gives plain torch and the kernel, both to be called with the tensors."""
+    decision = _is_named(backend, tensors, widest)
+    if decision is None:
+        decision = _choose(name, tensors, ways)
+    if not is_for_a_graph():
+        _decided[_place(name, backend, tensors)] = decision
+    return decision
+
+
+def _place(name: str, backend: Backend, tensors: Sequence[Tensor | None]) -> Hashable:
+    told = [None if one is None else (one.shape, one.dtype, one.requires_grad) for one in tensors]
+    return (name, backend, torch.is_grad_enabled(), *told)
+
+
+def _is_named(backend: Backend, tensors: Sequence[Tensor | None], widest: int) -> bool | None:
+    """Decided without measurement: by name, or because there is no choice."""
+    x = tensors[0]
+    assert x is not None
+    if not resolve(backend, x):
+        return False
+    if why_not := _why_not(tensors, widest):
+        if backend == "triton":
+            raise ValueError(f"backend='triton' cannot be used: {why_not}")
+        return False
+    return True if backend == "triton" else None
+
+
+def _why_not(tensors: Sequence[Tensor | None], widest: int) -> str | None:
+    for one in tensors:
+        if one is not None and one.dtype not in DTYPES:
+            return f"the kernel computes in float32, and a tensor is {one.dtype}"
+    width = 1 if tensors[0] is None else tensors[0].shape[-1]
+    return f"a row of {width} entries; the kernel takes up to {widest}" if width > widest else None
+
+
+def _choose(
+    name: str, tensors: Sequence[Tensor | None], ways: Callable[[], tuple[Operation, Operation]]
+) -> bool:
+    x = tensors[0]
+    assert x is not None
+    wanted = torch.is_grad_enabled() and any(one is not None and one.requires_grad for one in tensors)
+    num_rows = max(1, x.numel() // x.shape[-1])
+    dtypes = [str(None if one is None else one.dtype).removeprefix("torch.") for one in tensors]
+    key: Key = (1 << (num_rows - 1).bit_length(), x.shape[-1], *dtypes)
+    plain, kernel = ways()
+    run = _train if wanted else _infer
+    likes = [None if one is None else one.detach().requires_grad_(wanted) for one in tensors]
+    calls = {"torch": partial(run, plain, likes), "triton": partial(run, kernel, likes)}
+    return choose(f"{name}-{'train' if wanted else 'forward'}/1", key, calls, default="triton") == "triton"
+
+
+def _infer(operation: Operation, tensors: Sequence[Tensor | None]) -> None:
+    with torch.no_grad():
+        operation(*tensors)
+
+
+def _train(operation: Operation, tensors: Sequence[Tensor | None]) -> None:
+    with torch.enable_grad():
+        y = operation(*tensors)
+    # The output serves as its own gradient: nothing is made that the layer would not make.
+    torch.autograd.grad(y, [one for one in tensors if one is not None], y.detach())

@@ -1,0 +1,71 @@
+"""The product of codes: exact sums, one rounding, at every size and layout."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stepmark.zoo.kernels.int8 import TILES, Tile, scaled_product
+from tests.zoo.kernels.code_cases import codes, exact, numbers
+
+few = settings(deadline=None, max_examples=12)
+SMALL = [Tile(64, 32, 32, parts=1), Tile(64, 32, 32, parts=2, flat=False), Tile(128, 64, 64, group=2)]
+"""For the interpreter, which takes a second for a large tile."""
+TOLERANCES = {torch.float32: 3e-7, torch.float16: 1e-3, torch.bfloat16: 8e-3}
+"""Of the largest output: its rounding. The interpreter cuts bfloat16 off."""
+
+
+sizes = st.sampled_from([1, 16, 33, 83, 128])
+"""One of each kind that a kernel is compiled for: one, a multiple of 16, another."""
+
+
+@few
+@given(sizes, sizes, sizes, st.sampled_from(SMALL), st.integers(0, 99))
+def test_sums_are_exact(device: str, m: int, k: int, n: int, tile: Tile, seed: int) -> None:
+    """Scales of 127 cancel: what is left is the sum, below 2^24 and therefore whole in float32."""
+    x8, w8 = codes(m, k, seed=seed, device=device), codes(n, k, seed=seed + 1, device=device)
+    ones = torch.full((max(m, n),), 127.0, device=device)
+    y = scaled_product(x8, w8, ones[:m], ones[:n], dtype=torch.float32, tile=tile)
+    torch.testing.assert_close(y.double(), exact(x8, w8).double(), rtol=3e-7, atol=0.0)
+
+
+@few
+@given(sizes, sizes, sizes, st.sampled_from([*TOLERANCES]), st.booleans(), st.booleans())
+def test_scales_and_bias_are_applied_once(
+    device: str, m: int, k: int, n: int, dtype: torch.dtype, one_scale: bool, has_bias: bool
+) -> None:
+    x8, w8 = codes(m, k, seed=1, device=device), codes(n, k, seed=2, device=device)
+    x_scale, w_scale = numbers(m, seed=3, device=device), numbers(n, seed=4, device=device)
+    w_scale = w_scale[0] if one_scale else w_scale
+    bias = numbers(n, seed=5, device=device).to(dtype) if has_bias else None
+    y = scaled_product(x8, w8, x_scale, w_scale, bias=bias, dtype=dtype, tile=SMALL[0])
+    truth = exact(x8, w8).double() * x_scale.double().unsqueeze(1) * w_scale.double() / 127**2
+    truth = truth if bias is None else truth + bias.double()
+    assert y.dtype == dtype
+    assert (y.double() - truth).abs().max() <= TOLERANCES[dtype] * truth.abs().max()
+
+
+@pytest.mark.parametrize("name", TILES)
+def test_every_tile_that_is_tried_computes_the_same(device: str, name: str) -> None:
+    x8, w8 = codes(70, 83, seed=1, device=device), codes(40, 83, seed=2, device=device)
+    x_scale, w_scale = numbers(70, seed=3, device=device), numbers(40, seed=4, device=device)
+    found = scaled_product(x8, w8, x_scale, w_scale, dtype=torch.float16, tile=TILES[name])
+    truth = exact(x8, w8).double() * x_scale.double().unsqueeze(1) * w_scale.double() / 127**2
+    assert (found.double() - truth).abs().max() <= TOLERANCES[torch.float16] * truth.abs().max()
+
+
+def test_codes_may_lie_anywhere(device: str) -> None:
+    """TMA reads rows that begin at multiples of 16 bytes; others are copied."""
+    buffer = codes(20, 100, seed=1, device=device)
+    w8 = codes(30, 37, seed=2, device=device)
+    ones = torch.full((30,), 127.0, device=device)
+    for x8 in (buffer[:, 5:42], buffer[:, :37], buffer.t()[:37, :20].t(), buffer[::2, 1:38]):
+        y = scaled_product(x8, w8, ones[: len(x8)], ones, dtype=torch.float32, tile=SMALL[0])
+        torch.testing.assert_close(y.double(), exact(x8, w8).double(), rtol=3e-7, atol=0.0)
+
+
+def test_names_tell_tiles_apart() -> None:
+    tiles = [*TILES.values(), *SMALL, SMALL[0]._replace(by_pointer=True), SMALL[0]._replace(per_processor=2)]
+    assert len({tile.name for tile in tiles}) == len(tiles)
