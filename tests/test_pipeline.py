@@ -17,6 +17,7 @@ from stepmark.measure.expand import Selection
 from stepmark.pipeline import ENOUGH_CEILINGS, Order, judged, measure, resume
 from stepmark.records.ceilings import Ceilings, MatrixRate, machine_name
 from stepmark.records.finding import FindingName
+from stepmark.records.memory import DeviceMemory
 from stepmark.records.outcome import Outcome
 from stepmark.records.outline import Axis, SuiteOutline, VariantOutline
 from stepmark.records.run import Judgement, Recording, Run, RunStatus
@@ -391,3 +392,19 @@ def test_a_run_resumed_while_it_changes_its_mind_comes_to_the_same_end(store: St
         measure(order(PATIENT), engine=engine, store=store, watcher=watcher)
     resumed = resume(watcher.run_id, engine=aware_engine(ONE_CELL, slow_in_company), store=store)
     assert shape(resumed) == shape(whole)
+
+
+def test_variants_that_do_not_fit_on_the_device_together_run_one_after_another() -> None:
+    outline = SuiteOutline(
+        name="scripted", variants=(VariantOutline(name="dense", baseline=True), VariantOutline(name="thin"))
+    )
+    half = DeviceMemory(available=100 << 30, held=60 << 30, peak=70 << 30, peak_reserved=70 << 30)
+    engine = FakeEngine(outline, scripts(), memory={"dense": half, "thin": half})  # type: ignore[arg-type]
+    order = Order(sources=(BuiltinSource(name="scripted"),), settings=SETTINGS)
+    with Store.open("sqlite://") as store:
+        recording = measure(order, engine=engine, store=store)
+    assert {launch.isolation for launch in recording.launches} == {Isolation.ALONE}
+    assert all(len(launch.lanes) == 2 for launch in recording.launches)
+    (verdict,) = [case.verdict for case in judged(recording).cases if case.verdict]
+    assert verdict.kind is VerdictKind.FASTER
+    assert verdict.reasons == (Reason.ONE_AFTER_ANOTHER,)

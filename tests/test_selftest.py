@@ -15,14 +15,23 @@ from stepmark.engines.fake import FakeEngine
 from stepmark.measure.assignment import Assignment, LaunchAssignment, SoloAssignment
 from stepmark.measure.engine import CutOff
 from stepmark.measure.protocol import Described
-from stepmark.records.case import Cell
+from stepmark.records.case import Cache, Cell
 from stepmark.records.diagnosis import Check, State
 from stepmark.records.environment import TorchFacts
 from stepmark.records.self_test import Observations, SelfTest
 from stepmark.records.settings import Settings
 from stepmark.records.source import Source
 from stepmark.records.trial import SoloTrial, Trial
-from stepmark.selftest import DOSES, SOURCE, TURNS_OF_THE_PRICE, Plan, evaluate, rotation, self_test
+from stepmark.selftest import (
+    CYCLES_OF_THE_PRICE,
+    DOSES,
+    SOURCE,
+    TURNS_OF_THE_PRICE,
+    Plan,
+    evaluate,
+    rotation,
+    self_test,
+)
 from stepmark.store.store import Store
 
 CALL, TURN = 40_000, 5
@@ -91,9 +100,9 @@ def ticking(step: float) -> Callable[[], float]:
     return moments.__next__
 
 
-def tried(machine: ScriptedMachine, store: Store, *, stages: int = 45) -> SelfTest:
+def tried(machine: ScriptedMachine, store: Store, *, stages: int = 45, device: str = "cpu") -> SelfTest:
     said: list[str] = []
-    plan = Plan(budget=6000.0, seed=3, protocol=PROTOCOL)
+    plan = Plan(budget=6000.0, seed=3, protocol=PROTOCOL, device=device)
     test = self_test(plan, engine=machine, store=store, say=said.append, now=ticking(plan.budget / stages))
     if not test.interrupted:
         assert len(said) == stages - 1
@@ -127,6 +136,19 @@ def test_an_honest_machine_keeps_every_promise(store: Store) -> None:
     assert test.reaches[0].launch_seconds == 0.5
     assert 0.001 < test.reaches[0].deviation < 0.01
     assert test.num_invalid == 0
+
+
+def test_on_an_accelerator_kernels_of_known_length_take_the_place_of_waits(store: Store) -> None:
+    machine = ScriptedMachine(noise=0.002)
+    test = tried(machine, store, stages=14, device="cuda")
+    seen = test.observations
+    assert (test.device, seen.allocation) == ("cuda", None)
+    assert [kernel.true for kernel in seen.waits] == [200e-6, 2000e-6]
+    assert max(abs(kernel.error) for kernel in seen.waits) < 0.02
+    assert [price.turns for price in seen.prices] == list(CYCLES_OF_THE_PRICE.values())
+    assert states(test)[Check.TIMER] is State.OK
+    cells = {one.cell if isinstance(one, LaunchAssignment) else one.case.cell for one in machine.performed}
+    assert {(cell.device, cell.cache) for cell in cells} == {("cuda", Cache.WARM)}
 
 
 def test_every_comparison_has_a_seed_of_its_own_and_repeats_with_the_same(store: Store) -> None:

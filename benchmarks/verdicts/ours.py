@@ -148,6 +148,10 @@ def compare_ours(
         low=short(verdict.ratio.low),
         high=short(verdict.ratio.high),
         measuring=short((run.finished or run.started) - run.started),
-        set_apart=not separate and next(iter(gather(recording).values())).cell.separate,
+        set_apart=not separate and _isolation(recording) is not Isolation.SHARED,
         launches=read_launches(recording, "other"),
     )
+
+
+def _isolation(recording: Recording) -> Isolation:
+    return next(iter(gather(recording).values())).cell.isolation

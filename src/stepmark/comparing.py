@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from stepmark.analysis.invalidation import invalidate_comparison
 from stepmark.analysis.run_comparison import compare_runs
 from stepmark.analysis.run_facts import replicates
 from stepmark.errors import UsageError
 from stepmark.pipeline import audited
-from stepmark.records.comparison import CaseComparison, Comparison, Terms, aspects_allowed, centre_named
+from stepmark.published.references import reference_names, reference_run
+from stepmark.records.comparison import (
+    Aspect,
+    CaseComparison,
+    Comparison,
+    Terms,
+    aspects_allowed,
+    centre_named,
+)
 from stepmark.records.run import Recording
 from stepmark.records.settings import Policy
 from stepmark.report.comparison_formats import render_comparison
@@ -18,6 +28,8 @@ from stepmark.store.location import store_url
 from stepmark.store.store import Store
 from stepmark.units import parse_fraction
 
+OF_ANOTHER_MACHINE = (Aspect.MACHINE, Aspect.PROCESSOR)
+"""May differ from a reference that comes with stepmark; the accelerator may not."""
 NUM_LOOKED_AT = 200
 """Newest runs among which replications are looked for: what a machine was like long ago says little."""
 NUM_READ = 20
@@ -75,14 +87,21 @@ def compare(
 def compare_stored(
     store: Store, baseline: str | Recording, candidate: str | Recording, *, terms: Terms | None = None
 ) -> Comparison:
-    """Two runs, each given by reference or as it was just measured."""
-    old, new = _load(store, baseline), _load(store, candidate)
+    """Two runs, each given by reference or as it was just measured.
+
+    A reference that comes with stepmark is of another machine: that is allowed, and named."""
+    new = _load(store, candidate, baseline)
+    old = _load(store, baseline, new)
+    shipped = [side for side in (baseline, candidate) if side in reference_names()]
+    if shipped:
+        terms = terms or Terms()
+        terms = replace(terms, allow=tuple(dict.fromkeys((*terms.allow, *OF_ANOTHER_MACHINE))))
     if old.run.id == new.run.id:
         raise UsageError(
             f"run {old.run.id} would be compared with itself",
             remedy="name two runs: stepmark runs lists them",
         )
-    known = {each.name for each in store.baselines()}
+    known = {each.name for each in store.baselines()} | {*reference_names()}
     names = [side if isinstance(side, str) and side in known else None for side in (baseline, candidate)]
     comparison = compare_runs(
         old, new, terms=terms, history=_replications(store, old, new), names=(names[0], names[1])
@@ -94,8 +113,16 @@ def _audited(comparison: Comparison, old: Recording, new: Recording) -> Comparis
     return invalidate_comparison(comparison, baseline=audited(old), candidate=audited(new))
 
 
-def _load(store: Store, side: str | Recording) -> Recording:
-    return side if isinstance(side, Recording) else store.load(store.resolve(side))
+def _load(store: Store, side: str | Recording, other: str | Recording) -> Recording:
+    """By id, baseline or reference; of a reference the run that has the suites of the other side."""
+    if isinstance(side, Recording):
+        return side
+    if side not in reference_names():
+        return store.load(store.resolve(side))
+    if isinstance(other, str) and other in reference_names():
+        raise UsageError("two references are compared", remedy="name a run of your own as one of them")
+    run = other.run if isinstance(other, Recording) else store.run(store.resolve(other))
+    return reference_run(side, [outline.name for outline in run.suites])
 
 
 def _replications(store: Store, *compared: Recording) -> Iterator[Recording]:

@@ -56,3 +56,7 @@ class TooLong(Exception):
 
 class Unsupported(Exception):
     """Raised by a variant that does not exist at this point of the axes; the case ends as unsupported."""
+
+
+class Uncapturable(Exception):
+    """Raised for a step that cannot be captured into a CUDA graph; the case ends as unsupported."""

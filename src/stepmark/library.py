@@ -13,7 +13,7 @@ from stepmark.engines.local import LocalEngine
 from stepmark.measure.expand import Selection
 from stepmark.pipeline import Order, Watcher, measure
 from stepmark.presets import make_settings
-from stepmark.records.case import mode_named
+from stepmark.records.case import caches_named, modes_and_executions
 from stepmark.records.finding import finding_named
 from stepmark.records.settings import Isolation, Policy
 from stepmark.records.source import PickledSource
@@ -37,6 +37,7 @@ def run(
     threads: int | None = 1,
     dtypes: Sequence[str] = (),
     modes: Sequence[str] = (),
+    cache: str | None = None,
     axes: Mapping[str, Sequence[Any]] | None = None,
     condition: str | None = None,
     isolation: str = "shared",
@@ -51,7 +52,8 @@ def run(
     A cell ends early once all its verdicts are decided; `stop=False` uses every launch and the whole budget.
     The suite is sent to the workers by value, so it may be defined in a script or a notebook. Without a
     `store` nothing is written to disk; `result.save` does that. `accept` names findings that do not make a
-    verdict INVALID; `audit=False` leaves out the instrumented step of each case.
+    verdict INVALID; `audit=False` leaves out the instrumented step of each case. `modes` may name executions
+    too (`graph`, `compiled`), `cache` is `warm`, `cold` or `both`.
     """
     settings = make_settings(
         preset,
@@ -68,12 +70,8 @@ def run(
         sources=(PickledSource(payload=cloudpickle.dumps(suite), path=tuple(sys.path)),),
         settings=settings,
         policy=_policy(margin, confidence, accept),
-        selection=Selection(
-            axes=axes or {},
-            condition=condition,
-            dtypes=tuple(dtypes),
-            modes=tuple(mode_named(mode) for mode in modes),
-            preset=preset,
+        selection=_selection(
+            modes, cache, axes=axes or {}, condition=condition, dtypes=tuple(dtypes), preset=preset
         ),
         device=device,
         command=tuple(sys.argv),
@@ -84,6 +82,11 @@ def run(
             return Result(measure(order, engine=engine, store=opened, watcher=watcher))
     finally:
         engine.close()
+
+
+def _selection(modes: Sequence[str], cache: str | None, **more: Any) -> Selection:
+    kinds, executions = modes_and_executions(modes)
+    return Selection(modes=kinds, executions=executions, caches=caches_named(cache), **more)
 
 
 def _policy(margin: str | float, confidence: float, accept: Sequence[str]) -> Policy:

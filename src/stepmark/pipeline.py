@@ -19,7 +19,7 @@ from stepmark.errors import BenchFileError, Interrupted, UsageError
 from stepmark.instruments.host_facts import environment, load_facts
 from stepmark.interruption import Interruption
 from stepmark.measure.engine import CutOff, Engine
-from stepmark.measure.expand import Selection, expand, select
+from stepmark.measure.expand import Selection, cases_of, select
 from stepmark.measure.protocol import Described
 from stepmark.measure.schedule import Schedule
 from stepmark.records.ceilings import Ceilings, highest, machine_name
@@ -107,7 +107,7 @@ def audited(recording: Recording, policy: Policy | None = None) -> tuple[Finding
 
 def _new_run(order: Order, described: Described) -> Run:
     outlines = select(described.suites, order.selection)
-    cases = expand(outlines, condition=order.selection.condition, device=described.device)
+    cases = cases_of(outlines, order.selection, device=described.device)
     started = time.time()
     return Run(
         id=new_run_id(started, Random()),

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from stepmark.errors import BenchFileError
 from stepmark.instruments.host_facts import environment
 from stepmark.measure.choice import choose
-from stepmark.measure.expand import Selection, expand, select
+from stepmark.measure.expand import Selection, cases_of, select
 from stepmark.measure.profile_assignment import TracingAssignment, WeighingAssignment
 from stepmark.measure.protocol import Described
 from stepmark.records.case import Case
@@ -159,7 +159,7 @@ class _Chosen(NamedTuple):
 def _choose(order: ProfileOrder, engine: Describer) -> _Chosen:
     described = engine.describe(order.sources, order.device)
     outlines = select(described.suites, order.selection)
-    cases = expand(outlines, condition=order.selection.condition, device=described.device)
+    cases = cases_of(outlines, order.selection, device=described.device)
     case = choose(cases, order.case, purpose="a profile")
     origin = next(outline.source_index for outline in outlines if outline.name == case.cell.suite)
     return _Chosen(case, order.sources[origin], described)

@@ -1,8 +1,8 @@
 """The self-test: stepmark's own pipeline, told to measure things whose truth is known.
 
-Known quantities come first (an allocation, twice the work, waits), then the price of an empty turn in each
-workload, then comparisons until the budget ends: every second one of identical code, between them one with an
-injected slowdown, the workloads in turn.
+Known quantities come first (an allocation, twice the work, waits; on CUDA kernels of known length), then the
+price of an empty turn in each workload, then comparisons until the budget ends: every second one of identical
+code, between them one with an injected slowdown, the workloads in turn.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from stepmark.errors import Interrupted
 from stepmark.measure.engine import Engine
 from stepmark.measure.expand import Selection
 from stepmark.pipeline import Order, Watcher, judged, measure
-from stepmark.records.case import AxisValue
+from stepmark.records.case import AxisValue, Cache
 from stepmark.records.estimate import Estimate
 from stepmark.records.run import CaseJudgement, Judgement, Recording
 from stepmark.records.self_test import Comparison, Observations, Price, Quantity, SelfTest
@@ -35,9 +35,13 @@ SOURCE = BuiltinSource(name="selftest")
 DOSES = (0.01, 0.02, 0.05, 0.10)
 TURNS_OF_THE_PRICE = {"norm_softmax": 4000, "linear": 6000}
 """By workload: about half a call on a machine of 2026, so that the ratio's error is a few per cent of it."""
+CYCLES_OF_THE_PRICE = {"norm_softmax": 200_000, "linear": 350_000}
+"""The same on CUDA."""
 MOST_LAUNCHES = 200
 """A comparison's length is its budget."""
 WAIT_MICROSECONDS = (20, 200)
+KERNEL_MICROSECONDS = (200, 2000)
+"""On CUDA: a kernel takes a microsecond or two to begin and to end, which is no part of what it counts."""
 ALLOCATED_MEBIBYTES = 64
 TWICE = 2.0
 
@@ -48,11 +52,21 @@ class Plan:
 
     budget: float
     """Seconds. What has begun is finished."""
+    device: str = "cpu"
     threads: int = 1
     seed: int = 0
     policy: Policy = field(default_factory=Policy)
     protocol: Settings = field(default_factory=lambda: Settings(launches=MOST_LAUNCHES, audit=False))
     """What the settings above do not say. What is compared here is known: it needs no audit."""
+
+    @property
+    def on_cpu(self) -> bool:
+        return self.device == "cpu"
+
+    @property
+    def prices(self) -> dict[str, int]:
+        """Turns, or cycles, with which the price of one is measured, by workload."""
+        return TURNS_OF_THE_PRICE if self.on_cpu else CYCLES_OF_THE_PRICE
 
     @property
     def comparison_seconds(self) -> float:
@@ -105,6 +119,7 @@ def evaluate(seen: Observations, plan: Plan, *, seconds: float, interrupted: boo
         detections=detections(seen),
         reaches=reaches(seen, confidence=plan.policy.confidence),
         num_invalid=sum(one.ratio is None for one in seen.comparisons),
+        device=plan.device,
     )
     return replace(test, diagnoses=worst_first(check_promises(test)))
 
@@ -114,15 +129,18 @@ Observe = Callable[[Observations], Observations]
 
 def _program(bench: _Bench) -> Iterator[tuple[str, Observe]]:
     """What to say and what to do, without end."""
-    yield "a known allocation", lambda seen: replace(seen, allocation=bench.allocation())
+    plan = bench.plan
+    if plan.on_cpu:  # the operating system does not count an accelerator's memory
+        yield "a known allocation", lambda seen: replace(seen, allocation=bench.allocation())
     yield "twice the work", lambda seen: replace(seen, work=bench.twice_the_work())
-    for microseconds in WAIT_MICROSECONDS:
-        yield f"a wait of {microseconds} µs", bench.wait(microseconds)
-    for workload in TURNS_OF_THE_PRICE:
+    what = "wait" if plan.on_cpu else "kernel"
+    for microseconds in WAIT_MICROSECONDS if plan.on_cpu else KERNEL_MICROSECONDS:
+        yield f"a {what} of {microseconds} µs", bench.wait(microseconds)
+    for workload in plan.prices:
         yield f"the price of a turn in {workload}", bench.price(workload)
     for number, (workload, dose) in enumerate(rotation(), 1):
-        what = "identical code" if dose == 0.0 else f"{dose:.0%} injected"
-        yield f"comparison {number}: {what}, {workload}", bench.comparison(workload, dose)
+        told = "identical code" if dose == 0.0 else f"{dose:.0%} injected"
+        yield f"comparison {number}: {told}, {workload}", bench.comparison(workload, dose)
 
 
 def rotation() -> Iterator[tuple[str, float]]:
@@ -137,16 +155,17 @@ class _Bench:
     """Runs the pipeline on one suite of the self-test after the other."""
 
     def __init__(self, plan: Plan, *, engine: Engine, store: Store, watcher: Watcher | None) -> None:
-        self._plan, self._engine, self._store, self._watcher = plan, engine, store, watcher
+        self.plan, self._engine, self._store, self._watcher = plan, engine, store, watcher
         self._numbers = count()
 
     def _measure(self, suite: str, axes: dict[str, list[AxisValue]], **changes: Any) -> Recording:
         """With the plan's settings, but for the changes."""
         order = Order(
             sources=(SOURCE,),
-            settings=replace(self._plan.settings(next(self._numbers)), **changes),
-            policy=self._plan.policy,
-            selection=Selection(axes=axes, condition=f"suite == '{suite}'"),
+            settings=replace(self.plan.settings(next(self._numbers)), **changes),
+            policy=self.plan.policy,
+            selection=Selection(axes=axes, condition=f"suite == '{suite}'", caches=(Cache.WARM,)),
+            device=self.plan.device,
         )
         return measure(order, engine=self._engine, store=self._store, watcher=self._watcher)
 
@@ -176,7 +195,7 @@ class _Bench:
 
     def price(self, workload: str) -> Observe:
         def observe(seen: Observations) -> Observations:
-            turns = TURNS_OF_THE_PRICE[workload]
+            turns = self.plan.prices[workload]
             _, ratio = _verdict(judged(self._pair(workload, turns, stop=False)))
             if ratio is None or ratio.point <= 1.0:
                 return seen

@@ -11,7 +11,7 @@ from stepmark.errors import BenchFileError
 from stepmark.instruments.host_facts import environment
 from stepmark.measure.assignment import WarmupAssignment
 from stepmark.measure.choice import choose
-from stepmark.measure.expand import Selection, expand, select
+from stepmark.measure.expand import Selection, cases_of, select
 from stepmark.measure.protocol import Described
 from stepmark.records.outcome import Cause
 from stepmark.records.settings import Settings
@@ -49,7 +49,7 @@ def measure_warmup(
     """Describe, choose the case, and look at its first iterations; `begins` hears of every launch."""
     described = engine.describe(order.sources, order.device)
     outlines = select(described.suites, order.selection)
-    cases = expand(outlines, condition=order.selection.condition, device=described.device)
+    cases = cases_of(outlines, order.selection, device=described.device)
     case = choose(cases, order.case, purpose="a warm-up")
     origin = next(outline.source_index for outline in outlines if outline.name == case.cell.suite)
     trials = []

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from stepmark.analysis.verdict import decide, explain
 from stepmark.records.estimate import Estimate, Method
+from stepmark.records.settings import Isolation
 from stepmark.records.verdict import Reason, VerdictKind
 from tests.support.properties import steady
 
@@ -79,13 +80,14 @@ def test_without_a_margin_only_exactly_one_is_equivalent() -> None:
 def test_one_launch_decides_nothing() -> None:
     alone = ratio(1.5, 1.6, Method.BOOTSTRAP_BLOCKS)
     assert decide(alone, margin=0.01) is INCONCLUSIVE
-    assert explain(INCONCLUSIVE, alone, separate=False) == (Reason.ONE_LAUNCH,)
+    assert explain(INCONCLUSIVE, alone, isolation=Isolation.SHARED) == (Reason.ONE_LAUNCH,)
 
 
 def test_reasons_only_where_the_interval_does_not_say() -> None:
-    assert explain(SLOWER, ratio(1.5, 1.6), separate=False) == ()
-    assert explain(SLOWER, ratio(1.5, 1.6), separate=True) == (Reason.SEPARATE_PROCESSES,)
-    assert explain(INCONCLUSIVE, ratio(0.9, 1.1), separate=True) == (
+    assert explain(SLOWER, ratio(1.5, 1.6), isolation=Isolation.SHARED) == ()
+    assert explain(SLOWER, ratio(1.5, 1.6), isolation=Isolation.SEPARATE) == (Reason.SEPARATE_PROCESSES,)
+    assert explain(INCONCLUSIVE, ratio(0.9, 1.1), isolation=Isolation.SEPARATE) == (
         Reason.INTERVAL_CROSSES_MARGIN,
         Reason.SEPARATE_PROCESSES,
     )
+    assert explain(SLOWER, ratio(1.5, 1.6), isolation=Isolation.ALONE) == (Reason.ONE_AFTER_ANOTHER,)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from stepmark.analysis.trials import CaseTrials, CellLaunches, gather
 from stepmark.records.outcome import Outcome
@@ -75,10 +76,10 @@ def test_a_lane_without_a_complete_block_is_not_measured() -> None:
     assert list(trials.measured) == [0, 2]
 
 
-def test_separate_processes_are_a_fact_of_the_cell() -> None:
+def test_the_isolation_is_a_fact_of_the_cell() -> None:
     for isolation in Isolation:
         trials = by_variant(make_recording(num_launches=1, isolation=isolation))["mine"]
-        assert trials.cell.separate is (isolation is Isolation.SEPARATE)
+        assert trials.cell.isolation is isolation
 
 
 def of_cell(*launches: LaunchTrial) -> CellLaunches:
@@ -110,13 +111,33 @@ def test_a_launch_cut_short_keeps_its_rounds_and_does_not_count() -> None:
     assert (len(cell.launches), cell.counted) == (3, 2)
 
 
-def test_once_a_cell_is_measured_in_separate_processes_only_those_count() -> None:
-    apart = [
-        msgspec.structs.replace(launch, isolation=Isolation.SEPARATE) for launch in some_launches(2, first=4)
-    ]
+@pytest.mark.parametrize("isolation", [Isolation.SEPARATE, Isolation.ALONE])
+def test_once_a_cell_is_set_apart_only_those_launches_count(isolation: Isolation) -> None:
+    apart = [msgspec.structs.replace(launch, isolation=isolation) for launch in some_launches(2, first=4)]
     cell = of_cell(*some_launches(4), *apart)
     assert cell.launches == tuple(apart)
-    assert (cell.separate, cell.counted) == (True, 2)
+    assert (cell.isolation, cell.counted) == (isolation, 2)
+
+
+@pytest.mark.parametrize("set_apart", [False, True])
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_want_of_memory_beside_others_is_no_failure_once_the_cell_was_measured_without_them(
+    device: str, set_apart: bool
+) -> None:
+    recording = make_recording(num_launches=2)
+    cell = msgspec.structs.replace(recording.run.cases[0].cell, device=device)
+    crowded, later = (msgspec.structs.replace(launch, cell=cell) for launch in recording.launches)
+    failure = make_failure(outcome=Outcome.OUT_OF_MEMORY)
+    lanes = tuple(msgspec.structs.replace(lane, failure=failure) for lane in crowded.lanes)
+    crowded = msgspec.structs.replace(crowded, lanes=lanes)
+    later = msgspec.structs.replace(later, isolation=Isolation.ALONE if set_apart else Isolation.SHARED)
+    cases = tuple(msgspec.structs.replace(case, cell=cell) for case in recording.run.cases)
+    run = msgspec.structs.replace(recording.run, cases=cases)
+    trials = by_variant(msgspec.structs.replace(recording, run=run, launches=(crowded, later), solos=()))[
+        "mine"
+    ]
+    forgiven = device == "cuda" and set_apart
+    assert trials.outcome is (Outcome.MEASURED if forgiven else Outcome.OUT_OF_MEMORY)
 
 
 def test_a_launch_takes_so_long_on_average() -> None:

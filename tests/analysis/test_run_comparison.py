@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from stepmark.analysis.run_comparison import compare_runs
 from stepmark.analysis.run_history import ASSUMED
 from stepmark.errors import UsageError
-from stepmark.records.case import Cell
+from stepmark.records.case import Cache, Cell, Execution
 from stepmark.records.comparison import Aspect, Centre, Comparison, Standing, Terms
 from stepmark.records.environment import RepositoryFacts
 from stepmark.records.estimate import Method
@@ -57,8 +57,12 @@ def kinds(comparison: Comparison) -> list[VerdictKind]:
 
 
 def with_dtype(recording: Recording, dtype: str) -> Recording:
+    return moved_cells(recording, dtype=dtype)
+
+
+def moved_cells(recording: Recording, **change: object) -> Recording:
     def moved(cell: Cell) -> Cell:
-        return replace(cell, dtype=dtype)
+        return replace(cell, **change)
 
     cases = tuple(replace(case, cell=moved(case.cell)) for case in recording.run.cases)
     solos = tuple(
@@ -197,6 +201,16 @@ def test_another_dtype_is_refused_by_name_not_lost() -> None:
     assert comparison.only_baseline == comparison.only_candidate == ()
     (dtype, *_) = comparison.cases[0].differences
     assert (dtype.aspect, dtype.baseline, dtype.candidate) == (Aspect.DTYPE, "float32", "bfloat16")
+
+
+def test_another_execution_is_refused_and_another_cache_is_no_pair_at_all() -> None:
+    graphs = moved_cells(recorded(2), execution=Execution.GRAPH)
+    comparison = compare_runs(recorded(1), graphs)
+    assert kinds(comparison) == [INVALID, INVALID]
+    (execution, *_) = comparison.cases[0].differences
+    assert (execution.aspect, execution.candidate) == (Aspect.EXECUTION, "graph")
+    with pytest.raises(UsageError, match="have no case in common"):
+        compare_runs(recorded(1), moved_cells(recorded(2), cache=Cache.COLD))
 
 
 def test_other_work_is_refused_for_its_case_alone() -> None:

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from stepmark.analysis.run_facts import code_is_known, differences, replicates, run_facts
 from stepmark.errors import UsageError
+from stepmark.records.card import CardFacts
 from stepmark.records.comparison import MUST_AGREE, Aspect, Difference, Standing, aspects_allowed
 from stepmark.records.environment import Environment, RepositoryFacts
 from stepmark.records.run import Run
@@ -56,6 +57,17 @@ def test_every_fact_has_its_aspect(other: Run, aspect: Aspect) -> None:
 def test_what_does_not_change_a_level_is_no_difference() -> None:
     longer = Settings(seed=7, launches=500, budget=10.0, timeout=1.0)
     assert between(replace(RUN, id="another", started=0.0, settings=longer)) == ()
+
+
+def test_a_cards_driver_and_settings_are_named_on_an_accelerator_only() -> None:
+    def on(device: str, driver: str) -> Run:
+        torch = replace(TORCH, cards=(CardFacts(name="H200", driver=driver, ecc=True),))
+        cases = tuple(replace(case, cell=replace(case.cell, device=device)) for case in RUN.cases)
+        return replace(elsewhere(torch=torch), cases=cases)
+
+    (found,) = differences(run_facts(on("cuda", "570")), run_facts(on("cuda", "580")), allow=())
+    assert (found.aspect, found.what, found.standing) == (Aspect.SYSTEM, "driver", Standing.NAMED)
+    assert differences(run_facts(on("cpu", "570")), run_facts(on("cpu", "580")), allow=()) == ()
 
 
 def test_a_variable_that_is_gone_is_named() -> None:

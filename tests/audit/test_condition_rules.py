@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -19,9 +20,12 @@ from stepmark.audit.same_work_as_baseline import same_work_as_baseline
 from stepmark.records.evidence import Conditions, Declared
 from stepmark.records.finding import FindingName, Severity
 from stepmark.records.inspection import CompilerFacts
+from stepmark.records.sample import Layout, Sample, pack
 from stepmark.records.settings import Settings
+from stepmark.records.trial import LaneTrial
 from tests.support.inspected import found, inspected, step
 from tests.support.properties import steady
+from tests.support.trials import make_launch
 
 
 def compiled(variant: str = "mine", *, declared: bool = False, **facts: Any) -> CaseLanes:
@@ -169,3 +173,28 @@ def test_host_bound_from_nine_tenths(host: float, device: float) -> None:
     assert (finding is not None) == (host > 0.9 * device)
     if finding is not None:
         assert finding.severity is Severity.NOTE
+
+
+def timed_on_a_device(lag: int, *, launches: int = 3) -> CaseLanes:
+    """A step of 10 ms that took the host 9 ms to ask for, the device so far behind at its end."""
+    sample = Sample(
+        phase="step",
+        iterations=1,
+        nanoseconds=pack([10_000_000] * 5),
+        host=pack([9_000_000] * 5),
+        lag=pack([lag] * 5),
+    )
+    layout = Layout(phases=("step",), primary="step")
+    lane = LaneTrial(variant="mine", layout=layout, samples=(sample,), rounds=pack(range(5)))
+    case = inspected(*step(), host_seconds=1.0, device_seconds=1.0)
+    trials = [make_launch(case.case.cell, [lane], number=number) for number in range(launches)]
+    return dataclasses.replace(case, lanes=tuple((trial, lane) for trial in trials))
+
+
+def test_host_bound_by_the_lags_of_launches_where_there_are_any() -> None:
+    finding = host_bound(timed_on_a_device(100_000))
+    assert finding is not None
+    assert finding.message == (
+        "the device waits for the host, in 3 of 3 launches: it takes 9 ms to ask for what is done after 10 ms"
+    )
+    assert host_bound(timed_on_a_device(1_000_000)) is None, "whatever the instrumented step says"

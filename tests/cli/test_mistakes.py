@@ -44,6 +44,8 @@ def check(stepmark: CommandLine, arguments: tuple[str, ...], problem: str, remed
         (("audit",), "no runs", "stepmark run"),
         (("run", "demo", "--set", "features"), "sets nothing", "features=512,1024"),
         (("run", "demo", "--mode", "backwards"), "no mode 'backwards'", "train, forward"),
+        (("run", "demo", "--mode", "train,graph"), "no CUDA graphs on cpu", "--mode compiled"),
+        (("run", "demo", "--cache", "cold"), "cold on CUDA only", "--cache warm"),
         (("run", "--resume", "latest"), "no runs", "stepmark run"),
         (("versus", "torch.nn.ReLU()", "--input", "8"), "one expression", "two or more"),
         (("versus", "a", "b", "--input", "8xx"), "'8xx' is not a shape", "64x1024"),

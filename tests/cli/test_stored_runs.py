@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from stepmark.cli import cli
 from stepmark.errors import StepmarkError
-from stepmark.records.run import Recording
+from stepmark.records.run import FORMAT, Recording
 from stepmark.store.store import Store
 from tests.support.recordings import fail_lane, make_recording
 
@@ -72,7 +72,7 @@ def test_export_writes_every_format(store: str, format_: str, tmp_path: Path) ->
     assert invoke("export", "--store", store, "--format", format_, "-o", str(file)).exit_code == 0
     assert file.read_text() == printed.output
     if format_ == "json":
-        assert json.loads(printed.output)["format"] == 1
+        assert json.loads(printed.output)["format"] == FORMAT
     if format_ == "jsonl":
         assert all(json.loads(line)["kind"] for line in printed.output.splitlines())
     if format_ == "csv":

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepmark.doctor.examine import CHECKS, examine
+from stepmark.records.card import CardFacts
 from stepmark.records.diagnosis import Check, Diagnosis, State
 from stepmark.records.machine import BusyProcess, GpuCard, GpuProcess, QuotaFacts
 from tests.support.machines import QUIET, SILENT, machine
@@ -139,6 +140,22 @@ def test_company_and_limits_on_a_gpu() -> None:
     assert "train (7)" in found.seen
     assert "power cap" in found.seen
     assert "H200" not in found.seen
+
+
+def test_a_card_is_shown_with_its_facts() -> None:
+    facts = CardFacts(
+        name="H200",
+        uuid="GPU-1",
+        driver="580.1",
+        memory_bytes=140 << 30,
+        ecc=True,
+        power_limit_watts=700.0,
+        max_megahertz=1980.0,
+    )
+    card = GpuCard(name="H200", mhz=1830.0, max_mhz=1980.0, memory_mhz=3201.0, watts=412.5, facts=facts)
+    assert diagnosis(Check.GPU, gpus=(card,)).seen == (
+        "H200, 1830 of 1980 MHz, memory 3201 MHz, 412 of 700 W, 140 GiB, ECC on, driver 580.1, GPU-1"
+    )
 
 
 @steady

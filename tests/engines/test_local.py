@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from stepmark.engines.local import LocalEngine
 from stepmark.errors import BenchFileError
 from stepmark.measure.assignment import LaunchAssignment, SoloAssignment
+from stepmark.measure.engine import CutOff
 from stepmark.records.case import Case, Cell, Mode
 from stepmark.records.outcome import Cause, Outcome, Stage
 from stepmark.records.sample import unpack
@@ -193,7 +194,7 @@ def test_failures_in_company_leave_the_neighbours_their_samples(
         finished = len(unpack(lane.rounds))
         assert finished >= culprit.failure.round
         assert lane.samples[0].num_blocks == finished
-    survived = cause in {Cause.EXCEPTION, Cause.MEMORY} or isolation is Isolation.SEPARATE
+    survived = cause in {Cause.EXCEPTION, Cause.MEMORY} or isolation is not Isolation.SHARED
     assert trial.cut_short is not survived
     if survived:
         assert len(unpack(lane_of(trial, "fine").rounds)) == 60
@@ -257,7 +258,7 @@ def test_every_launch_is_a_fresh_process_with_its_own_recorded_order(
     assert len(orders) == 5
 
 
-@pytest.mark.parametrize("isolation", list(Isolation))
+@pytest.mark.parametrize("isolation", [Isolation.SHARED, Isolation.SEPARATE])
 def test_a_launch_builds_its_lanes_anew_with_other_values_elsewhere_in_memory(
     engine: LocalEngine, quick: Settings, benches: Path, isolation: Isolation
 ) -> None:
@@ -295,6 +296,21 @@ def test_separate_lanes_live_in_processes_of_their_own(
     assert len({lane.process.pid for lane in trial.lanes if lane.process}) == 2
     assert all(set(order) == {"dense", "bare"} for order in trial.round_orders)
     assert all(lane.failure is None for lane in trial.lanes)
+
+
+def test_lanes_that_run_one_after_another_are_never_alive_together(
+    engine: LocalEngine, quick: Settings, benches: Path
+) -> None:
+    settings = replace(quick, isolation=Isolation.ALONE)
+    trial = launch(engine, settings, benches / "bench_plain.py", PLAIN, "dense", "bare")
+    assert trial.isolation is Isolation.ALONE
+    assert len({lane.process.pid for lane in trial.lanes if lane.process}) == 2
+    assert set(trial.round_orders[0]) == {"dense", "bare"}
+    both = [order for order in trial.round_orders if len(order) == 2]
+    assert len(set(both)) == 1, "whoever came first came first in all"
+    for lane in trial.lanes:
+        assert lane.failure is None
+        assert len(unpack(lane.rounds)) == sum(lane.variant in order for order in trial.round_orders)
 
 
 def test_idle_processes_idle(
@@ -348,3 +364,26 @@ def test_spawned_workers_do_the_same(quick: Settings, benches: Path) -> None:
         local.close()
     assert {lane.process.started_by for lane in trial.lanes if lane.process} == {"spawn"}
     assert all(lane.samples[0].num_blocks >= quick.min_rounds for lane in trial.lanes)
+
+
+def test_a_user_who_stops_lanes_that_run_one_after_another_keeps_what_there_is(
+    quick: Settings, benches: Path
+) -> None:
+    settings = replace(quick, isolation=Isolation.ALONE, min_rounds=100_000, max_rounds=100_000)
+    begin = time.perf_counter()
+
+    def tick() -> None:
+        if time.perf_counter() - begin > 3.0:
+            raise KeyboardInterrupt
+
+    local = LocalEngine(settings, tick=tick)
+    try:
+        with pytest.raises(CutOff) as stopped:
+            launch(local, settings, benches / "bench_plain.py", PLAIN, "dense", "bare")
+    finally:
+        local.close()
+    trial = stopped.value.trial
+    assert isinstance(trial, LaunchTrial)
+    assert trial.cut_short
+    assert sum(lane.process is not None for lane in trial.lanes) <= 1, "the second never began"
+    assert sum(bool(lane.rounds) for lane in trial.lanes) <= 1

@@ -40,5 +40,5 @@ def test_what_is_built_again_comes_to_lie_elsewhere() -> None:
     for again in range(3):
         place(again)  # the allocator settles
     same = {place(7) for _ in range(20)}
-    moved = {place(seed) for seed in range(20)}
+    moved = {place(seed) for seed in range(60)}
     assert len(moved) > 2 * len(same)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepmark.instruments.fake import FakeInstrument
+from stepmark.instruments.fake import FakeDevice, FakeInstrument
 from stepmark.measure.instrument import Instrument
 
 
@@ -54,3 +54,17 @@ def test_operations_take_theirs() -> None:
     assert (program.layout.whole, program.layout.primary, program.prepare) == (None, "quantize", None)
     program.iterate()
     assert fake.time == 7
+
+
+def test_a_device_works_in_line_after_the_host_has_asked() -> None:
+    device = FakeDevice(latency=5)
+    instrument: Instrument = device
+    assert instrument.queues
+    device.begin()
+    program = device.operations({"call": (10, 100)})
+    program.iterate()
+    program.iterate()
+    mark = device.mark()
+    assert device.host_nanoseconds([mark]) == [20]
+    assert device.nanoseconds([mark]) == [10 + 200], "the first began 10 after the block, one latency aside"
+    assert device.time == device.free == 5 + 210

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 
-from stepmark.instruments.gpu_state import Ask, from_nvml, from_smi, gpu_cards
+from stepmark.instruments.gpu_state import from_nvml, from_smi, gpu_cards
+from stepmark.instruments.nvidia_smi import Ask
+from stepmark.records.card import CardFacts
 from stepmark.records.machine import GpuCard, GpuProcess
+from tests.instruments.fake_nvml import UUID, Nvml
 
-UUID = "GPU-00000000-1111-2222-3333-444444444444"
+REST = "3201, 412.5, 570.1, 143360, Enabled, 700.00, 3201"
 BUSY = GpuCard(
     name="NVIDIA H200",
     mhz=1980,
@@ -17,6 +18,18 @@ BUSY = GpuCard(
     celsius=58,
     slowed_by=("power cap", "heat (software)"),
     processes=(GpuProcess(pid=454, name="/opt/py, thon", used_bytes=810 << 20),),
+    memory_mhz=3201,
+    watts=412.5,
+    facts=CardFacts(
+        name="NVIDIA H200",
+        uuid=UUID,
+        driver="570.1",
+        memory_bytes=140 << 30,
+        ecc=True,
+        power_limit_watts=700.0,
+        max_megahertz=1980,
+        max_memory_megahertz=3201,
+    ),
 )
 
 
@@ -26,78 +39,26 @@ def answers(cards: str | None, processes: str | None) -> Ask:
 
 def test_a_busy_card_by_nvidia_smi() -> None:
     ask = answers(
-        f"{UUID}, NVIDIA H200, 1980, 1980, 58, 0x0000000000000024\n",
+        f"{UUID}, NVIDIA H200, 1980, 1980, 58, 0x0000000000000024, {REST}\n",
         f"{UUID}, 454, 810, /opt/py, thon\nGPU-other, 9, 1, x\n",
     )
     assert from_smi(ask) == (BUSY,)
 
 
 def test_an_idle_card_is_slowed_by_nothing() -> None:
-    (card,) = from_smi(answers(f"{UUID}, NVIDIA H200, 1980, 1980, 38, 0x0000000000000001\n", "")) or ()
+    (card,) = (
+        from_smi(answers(f"{UUID}, NVIDIA H200, 1980, 1980, 38, 0x0000000000000001, {REST}\n", "")) or ()
+    )
     assert (card.slowed_by, card.processes) == ((), ())
 
 
 def test_what_a_card_does_not_answer_is_unknown() -> None:
-    (card,) = from_smi(answers("GPU-1, Old, [N/A], [N/A], [N/A], [N/A]\nnonsense\n", None)) or ()
-    assert card == GpuCard(name="Old")
+    (card,) = from_smi(answers(f"GPU-1, Old{', [N/A]' * 11}\nnonsense\n", None)) or ()
+    assert card == GpuCard(name="Old", facts=CardFacts(name="Old", uuid="GPU-1"))
 
 
 def test_a_program_that_fails() -> None:
     assert from_smi(lambda _: None) is None
-
-
-class NVMLError(Exception):
-    pass
-
-
-class Nvml:
-    """The part of pynvml that is asked."""
-
-    NVMLError = NVMLError
-    NVML_CLOCK_SM, NVML_TEMPERATURE_GPU = 1, 0
-
-    def __init__(self, *, broken: str = "") -> None:
-        self._broken = broken
-        self.shut_down = False
-
-    def __getattribute__(self, name: str) -> object:
-        if name.startswith("nvml") and name == self._broken:
-            return self._fail
-        return super().__getattribute__(name)
-
-    def _fail(self, *_: object) -> None:
-        raise NVMLError
-
-    def nvmlInit(self) -> None: ...  # noqa: N802
-
-    def nvmlShutdown(self) -> None:  # noqa: N802
-        self.shut_down = True
-
-    def nvmlDeviceGetCount(self) -> int:  # noqa: N802
-        return 1
-
-    def nvmlDeviceGetHandleByIndex(self, _: int) -> str:  # noqa: N802
-        return "handle"
-
-    def nvmlDeviceGetName(self, _: str) -> bytes:  # noqa: N802
-        return b"NVIDIA H200"
-
-    def nvmlDeviceGetClockInfo(self, _: str, _kind: int) -> int:  # noqa: N802
-        return 1980
-
-    nvmlDeviceGetMaxClockInfo = nvmlDeviceGetClockInfo  # noqa: N815
-
-    def nvmlDeviceGetTemperature(self, _: str, _kind: int) -> int:  # noqa: N802
-        return 58
-
-    def nvmlDeviceGetCurrentClocksThrottleReasons(self, _: str) -> int:  # noqa: N802
-        return 0x24
-
-    def nvmlDeviceGetComputeRunningProcesses(self, _: str) -> list[SimpleNamespace]:  # noqa: N802
-        return [SimpleNamespace(pid=454, usedGpuMemory=810 << 20)]
-
-    def nvmlSystemGetProcessName(self, _: int) -> str:  # noqa: N802
-        return "/opt/py, thon"
 
 
 def test_a_busy_card_by_nvml() -> None:

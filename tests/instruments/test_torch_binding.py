@@ -21,7 +21,7 @@ from stepmark.instruments.torch_binding import bind
 from stepmark.instruments.torch_clock import TorchInstrument
 from stepmark.measure.program import Program
 from stepmark.measure.sampler import run_block
-from stepmark.records.case import AxisValue, Case, Cell, Mode
+from stepmark.records.case import AxisValue, Case, Cell, Execution, Mode
 from stepmark.records.evidence import TensorFacts
 from stepmark.records.sample import Total
 
@@ -35,9 +35,12 @@ def bound(
     dtype: str = "float32",
     device: str = "cpu",
     seed: int = 1,
+    execution: Execution = Execution.EAGER,
     **axes: AxisValue,
 ) -> Program:
-    cell = Cell(suite="mine", axes=tuple(axes.items()), device=device, dtype=dtype, mode=mode)
+    cell = Cell(
+        suite="mine", axes=tuple(axes.items()), device=device, dtype=dtype, mode=mode, execution=execution
+    )
     return bind(
         Variant(name="dense", build=build, baseline=True), Case(variant="dense", cell=cell), seed=seed
     )
@@ -540,3 +543,42 @@ def test_evidence_of_a_trained_step() -> None:
     assert found.inputs == (TensorFacts(shape=(3, 4), dtype="float32", device="cpu"),)
     assert found.output == TensorFacts(shape=(3, 2), dtype="float32", device="cpu")
     assert found.layout == program.layout
+
+
+def test_compiled_execution_compiles_what_the_variant_wrote(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[tuple[Any, dict[str, Any]]] = []
+
+    def compile_(call: Any, **options: Any) -> Any:
+        compiled.append((call, options))
+        return call
+
+    monkeypatch.setattr(torch, "compile", compile_)
+    layer, product = nn.Linear(4, 4), lambda: 1
+    program = of(Step(layer, inputs=randn(2, 4)), execution=Execution.COMPILED)
+    assert compiled == [(layer, {})]
+    assert program.inspect is not None
+    run(program)
+    assert program.inspect().declared.compile, "the case says so, whatever its variant says"
+    compiled.clear()
+    chosen = {"dynamic": False}
+    of(Step(layer, inputs=randn(2, 4), compile=chosen), execution=Execution.COMPILED)
+    assert compiled == [(layer, chosen)], "once, and as the variant asks"
+    compiled.clear()
+    ops = of(Ops({"product": product}), Mode.OPS, execution=Execution.COMPILED)
+    assert compiled == [(product, {})]
+    assert ops.inspect is not None
+    assert ops.inspect().declared.compile
+
+
+def test_only_graphs_ask_for_capturable_optimizers() -> None:
+    made: list[torch.optim.Optimizer] = []
+
+    def optimizer(parameters: Any) -> torch.optim.Optimizer:
+        made.append(torch.optim.AdamW(parameters))
+        return made[-1]
+
+    step = Step(nn.Linear(4, 4), inputs=randn(2, 4), optimizer=optimizer)
+    of(step)
+    program = of(step, execution=Execution.GRAPH)
+    assert [one.param_groups[0]["capturable"] for one in made] == [False, True]
+    assert program.layout.phases == ("step",)

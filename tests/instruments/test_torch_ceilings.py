@@ -87,3 +87,11 @@ def test_the_largest_cache(tmp_path: Path) -> None:
         (folder / "size").write_text(f"{text}\n")
     assert last_level_cache(str(tmp_path)) == 32 << 20
     assert last_level_cache(str(tmp_path / "nothing")) == 0
+
+
+@pytest.mark.gpu
+def test_an_accelerators_rates_have_narrow_types_too() -> None:
+    rates = {rate.dtype: rate.flops_per_second for rate in measure_ceilings("cuda").matrix}
+    assert {"float32", "tfloat32", "bfloat16", "float16", "int8", "float8_e4m3fn"} <= rates.keys()
+    assert rates["float32"] < rates["tfloat32"] < rates["bfloat16"] < rates["float8_e4m3fn"]
+    assert torch.get_float32_matmul_precision() == "highest"

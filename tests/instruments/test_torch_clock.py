@@ -93,7 +93,7 @@ def test_an_accelerator_is_waited_for_before_the_clock_is_read(
         return 5
 
     monkeypatch.setattr(time, "perf_counter_ns", read)
-    instrument = instrument_for(device)
-    assert isinstance(instrument, SynchronisedInstrument)
+    instrument = SynchronisedInstrument(device)
+    instrument.begin()
     assert instrument.mark() == 5
-    assert log == [device, "read"], "that very device, and not the one that happens to be current"
+    assert log == [device, device, "read"], "that very device, and not the one that happens to be current"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 
 from stepmark.errors import UsageError
 from stepmark.measure.expand import Selection, expand, select
-from stepmark.records.case import AxisValue, Mode
+from stepmark.records.case import AxisValue, Cache, Execution, Mode
 from stepmark.records.outline import Axis, PresetOutline, SuiteOutline, VariantOutline
 from tests.support.properties import steady
 
@@ -235,3 +236,42 @@ def test_points_that_a_suite_rules_out_do_not_exist() -> None:
     ]
     with pytest.raises(UsageError, match="unknown axis 'c'"):
         expand([replace(suite, where="c > 1")], condition=None, device="cpu")
+
+
+def regimes(device: str, mode: Mode, **choice: Any) -> list[tuple[Execution, Cache]]:
+    cases = expand([outline(variants=("a",), modes=(mode,))], condition=None, device=device, **choice)
+    return [(case.cell.execution, case.cell.cache) for case in cases]
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+@pytest.mark.parametrize("device", ["cpu", "cuda", "cuda:1"])
+def test_operations_on_cuda_are_measured_warm_and_cold(device: str, mode: Mode) -> None:
+    both = mode is Mode.OPS and device != "cpu"
+    usual = [(Execution.EAGER, Cache.WARM)]
+    assert regimes(device, mode) == ([*usual, (Execution.EAGER, Cache.COLD)] if both else usual)
+    assert regimes(device, mode, caches=(Cache.WARM,)) == usual
+
+
+def test_every_execution_in_every_cache() -> None:
+    chosen = regimes("cuda", Mode.TRAIN, executions=tuple(Execution), caches=tuple(Cache))
+    assert chosen == [(execution, cache) for execution in Execution for cache in Cache]
+
+
+def test_what_a_cpu_cannot_do_is_refused_with_the_reason() -> None:
+    with pytest.raises(UsageError, match="no CUDA graphs on cpu") as caught:
+        regimes("cpu", Mode.TRAIN, executions=(Execution.GRAPH,))
+    assert "--mode compiled" in caught.value.remedy
+    with pytest.raises(UsageError, match="cold on CUDA only") as caught:
+        regimes("cpu", Mode.OPS, caches=(Cache.COLD,))
+    assert "--cache warm" in caught.value.remedy
+    assert regimes("cpu", Mode.TRAIN, executions=(Execution.COMPILED,)) == [(Execution.COMPILED, Cache.WARM)]
+
+
+def test_a_filter_knows_regimes() -> None:
+    cases = expand(
+        [outline(variants=("a",), modes=(Mode.OPS,))],
+        condition="cache == 'cold' and execution == 'graph'",
+        device="cuda",
+        executions=tuple(Execution),
+    )
+    assert [case.cell.regime for case in cases] == [("graph", "cold")]

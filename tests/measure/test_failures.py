@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stepmark
-from stepmark.errors import Unsupported, UsageError
+from stepmark.errors import Uncapturable, Unsupported, UsageError
 from stepmark.measure import failures
 from stepmark.measure.failures import (
     LaneStopped,
@@ -278,3 +278,9 @@ def test_this_package_is_where_it_says() -> None:
 def test_failures_are_records() -> None:
     failure = from_exception(raised(throw(ValueError("x"))), Stage.BUILD)
     assert msgspec.json.decode(msgspec.json.encode(failure), type=Failure) == failure
+
+
+def test_what_cannot_be_captured_is_unsupported_for_a_reason_that_was_raised() -> None:
+    failure = from_exception(Uncapturable("cannot be captured: in forward it waits"), Stage.STEP)
+    assert (failure.outcome, failure.cause) == (Outcome.UNSUPPORTED, Cause.EXCEPTION)
+    assert failure.message == "cannot be captured: in forward it waits"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import weakref
 from collections.abc import Callable
 from functools import partial
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from stepmark.instruments.fake import FakeInstrument
+from stepmark.instruments.fake import FakeDevice, FakeInstrument
 from stepmark.measure.failures import LaneStopped
 from stepmark.measure.lane import FIRST, HostedLane
 from stepmark.measure.program import Program
@@ -368,3 +369,47 @@ def test_flags_are_put_back_also_by_a_lane_that_fails(moment: str) -> None:
         stopped(verb)
         break
     assert fake.settings == {"grad": "True"}
+
+
+# ── on a device ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def device_lane(phases: dict[str, tuple[int, int]], *, latency: int = 5000) -> tuple[FakeDevice, HostedLane]:
+    device = FakeDevice(reading=1000, latency=latency)
+    lane = hosted(device, lambda: device.step(phases))
+    return device, lane
+
+
+def test_blocks_on_a_device_say_what_the_host_took_and_how_far_it_was_ahead() -> None:
+    _, lane = device_lane({"forward": (MS // 10, MS), "backward": (MS // 10, MS)})
+    warmed_up(lane)
+    done = only(BlockDone, lane.block(0))
+    assert len(done.host) == len(done.lag) == len(done.nanoseconds) == 3
+    assert done.host[0] < done.nanoseconds[0]
+    assert done.lag[0] > MS
+
+
+@pytest.mark.parametrize("lead_in", [False, True])
+@pytest.mark.parametrize(("working", "least"), [(MS // 50, 5), (MS, 1), (30 * MS, 0)])
+def test_a_block_on_a_device_always_has_a_lead_in_unless_its_step_is_long(
+    working: int, least: int, lead_in: bool
+) -> None:
+    device, lane = device_lane({"forward": (1000, working)})
+    warmed = warmed_up(lane)
+    device.wait()
+    before, whole = device.time, device.free
+    lane.block(0, lead_in=lead_in)
+    timed = (1 if working >= 20 * MS else 2) * warmed.iterations[0]
+    assert round((device.free - whole) / working) == timed + least
+    assert device.time > before
+
+
+def test_blocks_on_a_device_are_longer_and_count_the_flush() -> None:
+    def iterations(flush_seconds: float) -> int:
+        device = FakeDevice()
+        program = device.operations({"call": (1000, MS // 10)})
+        lane = hosted(device, lambda: dataclasses.replace(program, flush_seconds=flush_seconds))
+        return warmed_up(lane).iterations[0]
+
+    assert iterations(0.0) == pytest.approx(4 * QUICK.block_seconds / 1e-4, rel=0.05)
+    assert iterations(3e-4) == pytest.approx(4 * QUICK.block_seconds / 4e-4, rel=0.05)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from stepmark.instruments.fake import FakeInstrument
+from stepmark.instruments.fake import FakeDevice, FakeInstrument
 from stepmark.measure.program import Program
-from stepmark.measure.sampler import clock_cost, run_block
+from stepmark.measure.sampler import clock_cost, run_block, take_block
 from stepmark.records.sample import Layout
 from tests.support.properties import steady
 
@@ -118,8 +119,15 @@ class Events:
         self._fake = fake
         self.asked = 0
 
+    queues = False
+
+    def begin(self) -> None: ...
+
     def mark(self) -> list[int]:
         return [self._fake.time]
+
+    def host_nanoseconds(self, marks: Sequence[list[int]]) -> Sequence[int]:
+        raise AssertionError(marks)
 
     def nanoseconds(self, marks: Sequence[list[int]]) -> Sequence[int]:
         self.asked += 1
@@ -235,3 +243,122 @@ def test_a_layout_with_its_whole_last_costs_the_same() -> None:
         prepare=first.prepare,
     )
     assert clock_cost(first, fake) == clock_cost(last, fake) > 0.0
+
+
+asking = st.integers(0, 10**6)
+queued = st.lists(st.tuples(asking, asking), min_size=1, max_size=3)
+
+
+def device_step(device: FakeDevice, phases: list[tuple[int, int]]) -> Program:
+    return device.step({f"phase{i}": spent for i, spent in enumerate(phases)})
+
+
+class Patient(FakeDevice):
+    """Counts how often the host waits."""
+
+    waits = 0
+
+    def wait(self) -> None:
+        self.waits += 1
+        super().wait()
+
+
+@steady
+@given(queued, counts, st.booleans(), st.integers(0, 3), st.integers(0, 5000))
+def test_a_device_is_waited_for_before_a_block_and_after_it_and_not_inside(
+    phases: list[tuple[int, int]], iterations: int, in_turn: bool, lead_in: int, latency: int
+) -> None:
+    device = Patient(latency=latency)
+    program = device_step(device, phases)
+    program.iterate()
+    sizes = (iterations,) * len(program.layout.phases)
+    block = take_block(program, sizes, device, lead_in=lead_in, in_turn=in_turn)
+    assert device.waits == 2
+    asked = iterations * sum(host for host, _ in phases)
+    assert block.host[0] == sum(block.host[1:]) == asked
+
+
+@steady
+@given(queued, counts, st.booleans())
+def test_device_times_are_never_less_than_the_work_and_phases_make_up_their_whole(
+    phases: list[tuple[int, int]], iterations: int, in_turn: bool
+) -> None:
+    device = FakeDevice(latency=2000)
+    program = device_step(device, phases)
+    block = take_block(program, (iterations,) * len(program.layout.phases), device, in_turn=in_turn)
+    work = [iterations * working for _, working in phases]
+    assert all(seen >= true for seen, true in zip(block.nanoseconds[1:], work, strict=True))
+    assert block.nanoseconds[0] >= sum(work)
+    if iterations == 1 and not in_turn:
+        assert block.nanoseconds[0] == sum(block.nanoseconds[1:])
+
+
+def test_a_device_that_is_the_slower_one_falls_behind_and_one_that_waits_does_not() -> None:
+    slow = FakeDevice(latency=5000)
+    block = take_block(slow.operations({"call": (10_000, 50_000)}), (20,), slow, lead_in=2)
+    assert block.host == (200_000,)
+    assert block.nanoseconds == (1_000_000,), "the lead-in has filled the queue"
+    assert block.lag == (10_000 + 22 * 40_000,)
+    waiting = FakeDevice(latency=5000)
+    block = take_block(waiting.operations({"call": (50_000, 10_000)}), (20,), waiting, lead_in=2)
+    assert block.host == block.nanoseconds == (1_000_000,)
+    assert block.lag == (10_000,), "the last kernel alone"
+
+
+def test_a_lead_in_is_outside_the_clock() -> None:
+    fake = FakeInstrument()
+    block = take_block(fake.step({"forward": 7}, prepare=100), (1, 1), fake, lead_in=3)
+    assert block.nanoseconds == (7, 7)
+    assert (block.host, block.lag) == ((), ())
+    assert fake.time == 4 * 107
+
+
+@steady
+@given(st.lists(st.tuples(st.integers(1, 10**6), counts), min_size=1, max_size=3), st.integers(0, 10**6))
+def test_cold_calls_are_timed_one_by_one_with_the_flush_outside(
+    operations: list[tuple[int, int]], flushing: int
+) -> None:
+    device = FakeDevice()
+    flushes: list[int] = []
+
+    def flush() -> None:
+        flushes.append(device.time)
+        device.free = max(device.free, device.time) + flushing
+
+    program = dataclasses.replace(
+        device.operations({f"op{i}": (0, once) for i, (once, _) in enumerate(operations)}), flush=flush
+    )
+    block = take_block(program, [count for _, count in operations], device)
+    assert block.nanoseconds == tuple(once * count for once, count in operations)
+    assert len(flushes) == sum(count for _, count in operations)
+
+
+@pytest.mark.parametrize("iterations", [1, 3])
+def test_a_cold_step_is_flushed_before_every_iteration(iterations: int) -> None:
+    log: list[str] = []
+    program = Program(
+        layout=Layout(phases=("step", "f", "b"), primary="step", whole="step"),
+        calls=(lambda: log.append("f"), lambda: log.append("b")),
+        prepare=lambda: log.append("prepare"),
+        flush=lambda: log.append("flush"),
+    )
+    take_block(program, (iterations,) * 3, FakeDevice())
+    assert log == ["prepare", "flush", "f", "b"] * runs_of(iterations)
+
+
+def test_a_call_that_does_it_ten_times_is_timed_as_one() -> None:
+    device = FakeDevice(latency=5000)
+    inner = device.operations({"one": (1000, 50_000), "other": (1000, 30_000)})
+
+    class TenTimes:
+        times = 10
+
+        def __call__(self) -> None:
+            inner.calls[0]()
+
+    program = dataclasses.replace(inner, calls=(TenTimes(), inner.calls[1]))
+    assert program.times == (10, 1)
+    block = take_block(program, (4, 4), device, lead_in=1)
+    assert block.nanoseconds == (4 * 5_000, 4 * 30_000)
+    assert block.host == (4 * 100, 4 * 1000)
+    assert block.lag[0] > 100_000, "of the calls as they were made"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from stepmark.measure.assignment import Assignment, LaunchAssignment, SoloAssignment
-from stepmark.measure.schedule import Schedule
+from stepmark.measure.schedule import LEAST_LAUNCHES, Schedule
 from stepmark.records.run import Run
 from stepmark.records.settings import Settings
 from stepmark.records.source import BuiltinSource, FileSource
@@ -203,13 +204,41 @@ def test_a_cell_that_lost_everybody_in_its_first_launch_is_over() -> None:
     assert {launch.cell.point for launch in launches(assigned, Role.ALONE)} == {"features=1"}
 
 
-def test_the_budget_stops_launches_but_not_solos() -> None:
-    run = run_of(cells=1, launches=3, budget=10.0)
+def passed(run: Run, *, at: float) -> Schedule:
+    """A schedule with the solo passes behind it, the last of which ended at that time."""
     schedule = Schedule(run)
     for _ in run.cases:
         assignment = schedule.next(1000.0)
         assert isinstance(assignment, SoloAssignment)
         schedule.note(fine(assignment))
+    assert schedule.next(at) is None or run.settings.budget
+    return schedule
+
+
+def test_solo_passes_leave_launches_half_of_the_budget() -> None:
+    schedule = passed(run_of(cells=2, launches=3, budget=10.0, confirm=0), at=8.0)
+    assert isinstance(schedule.next(12.9), LaunchAssignment)
+    assert schedule.next(13.0) is None
+
+
+@pytest.mark.parametrize("budget", [1e-3, 10.0])
+def test_a_run_of_one_cell_has_the_launches_that_an_answer_needs(budget: float) -> None:
+    schedule = passed(run_of(cells=1, launches=9, budget=budget), at=1000.0)
+    for _ in range(LEAST_LAUNCHES):
+        assignment = schedule.next(1e6)
+        assert isinstance(assignment, LaunchAssignment)
+        schedule.note(fine(assignment))
+    assert schedule.next(1e6) is None
+
+
+def test_no_time_at_all_means_no_launches() -> None:
+    schedule = passed(run_of(cells=1, launches=9, budget=0.0), at=0.0)
+    assert schedule.next(0.0) is None
+
+
+def test_the_budget_stops_launches_but_not_solos() -> None:
+    run = run_of(cells=2, launches=3, budget=10.0, confirm=0)
+    schedule = passed(run, at=0.0)
     assert isinstance(schedule.next(9.9), LaunchAssignment)
     assert schedule.next(10.0) is None
     assert schedule.next(1e9) is None

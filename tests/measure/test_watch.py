@@ -17,6 +17,7 @@ from stepmark.measure.lane import HostedLane
 from stepmark.measure.launch import conduct
 from stepmark.measure.protocol import BlockDone, Entered, Event, Paced
 from stepmark.measure.watch import READINGS, LaneSights, ProcessSights, Sight, Unwatched
+from stepmark.records.card import CardReading
 from stepmark.records.case import Case, Cell
 from stepmark.records.outcome import Stage
 from stepmark.records.sample import unpack
@@ -230,3 +231,34 @@ def test_a_launch_that_ended_before_its_last_reading_has_no_pair() -> None:
     trial = assembled(paced()[:-1])
     assert trial.activity == LaunchActivity(throttle_reasons=("power cap",))
     assert assembled([]).activity is None
+
+
+def test_a_card_is_glanced_at_after_the_blocks_whose_memory_is_read_and_told_with_their_rounds() -> None:
+    fake = FakeInstrument()
+    clocks = iter(range(1000, 3000))
+
+    def glance() -> CardReading:
+        fake.advance(1000 * MS)
+        return CardReading(megahertz=next(clocks), reasons=0x04)
+
+    settings = replace(QUICK, round_seconds=0.1)
+    lane = HostedLane(
+        "mine",
+        lambda: fake.step({"forward": MS}),
+        fake,
+        settings,
+        sights=ProcessSights(Unwatched(), glance),
+        now=fake.now,
+    )
+    lane.build()
+    lane.warm_up()
+    blocks = [event for n in range(50) for event in lane.block(n) if isinstance(event, BlockDone)]
+    read = [block for block in blocks if block.card is not None]
+    assert 2 <= len(read) <= READINGS
+    assert len(read) < len(blocks)
+    assert {block.nanoseconds for block in blocks} == {blocks[0].nanoseconds}, "outside every clock"
+    card = lane_watch(blocks).card
+    assert card is not None
+    assert list(unpack(card.rounds)) == [block.round for block in read]
+    assert list(unpack(card.clocks)) == list(range(1000, 1000 + len(read)))
+    assert card.num_held_down == len(read)

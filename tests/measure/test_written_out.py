@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,7 +21,7 @@ def test_every_phase_lies_between_its_own_readings(durations: list[int], reading
         fake.advance(durations[number])
 
     calls = [lambda number=number: phase(number) for number in range(len(durations))]
-    whole, apart = written_out(len(calls))
+    whole, apart, chained = written_out(len(calls))
     begin, end = whole(calls, fake.mark)
     assert ran == list(range(len(durations)))
     assert end - begin == sum(durations) + reading
@@ -29,6 +31,10 @@ def test_every_phase_lies_between_its_own_readings(durations: list[int], reading
     spans = [after - before for before, after in zip(inner[::2], inner[1::2], strict=True)]
     assert spans == [duration + reading for duration in durations]
     assert last - first == sum(spans) + reading * (len(durations) + 1)
+    ran.clear()
+    moments = chained(calls, fake.mark)
+    assert ran == list(range(len(durations)))
+    assert [b - a for a, b in pairwise(moments)] == [duration + reading for duration in durations]
 
 
 def test_functions_are_made_once() -> None:

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepmark.records.case import AxisValue, Case, Cell, Mode
+from stepmark.errors import UsageError
+from stepmark.records.case import (
+    AxisValue,
+    Cache,
+    Case,
+    Cell,
+    Execution,
+    Mode,
+    caches_named,
+    modes_and_executions,
+)
 from tests.support.properties import steady
 
 AXES = (("features", 512), ("tokens", 64))
@@ -20,6 +30,8 @@ cells = st.builds(
     device=st.sampled_from(["cpu", "cuda"]),
     dtype=st.sampled_from(["float32", "bfloat16"]),
     mode=st.sampled_from(Mode),
+    execution=st.sampled_from(Execution),
+    cache=st.sampled_from(Cache),
 )
 cases = st.builds(Case, variant=st.sampled_from(["dense", "thin"]), cell=cells)
 
@@ -28,7 +40,7 @@ def text_of(case: Case) -> tuple[object, ...]:
     """All that an id must tell apart: values as they are written."""
     cell = case.cell
     axes = tuple((name, str(value)) for name, value in cell.axes)
-    return cell.suite, case.variant, axes, cell.device, cell.dtype, cell.mode
+    return cell.suite, case.variant, axes, cell.device, cell.dtype, cell.mode, cell.execution, cell.cache
 
 
 def test_ids_are_readable_and_never_change() -> None:
@@ -39,6 +51,33 @@ def test_ids_are_readable_and_never_change() -> None:
     assert (
         Case(variant="dense", cell=cell).id == "mylayer/dense[features=512,tokens=64]/cuda/bfloat16/forward"
     )
+
+
+def test_only_what_is_not_usual_is_in_an_id() -> None:
+    usual = Cell(suite="s", device="cuda", execution=Execution.EAGER, cache=Cache.WARM)
+    assert usual.id == "s[]/cuda/float32/train"
+    graph = Cell(suite="s", device="cuda", mode=Mode.OPS, execution=Execution.GRAPH, cache=Cache.COLD)
+    assert (graph.id, graph.regime) == ("s[]/cuda/float32/ops/graph/cold", ("graph", "cold"))
+
+
+def test_modes_and_executions_are_named_together() -> None:
+    assert modes_and_executions([]) == ((), ())
+    assert modes_and_executions(["graph"]) == ((), (Execution.GRAPH,))
+    assert modes_and_executions(["train", "compiled", "eager", "train"]) == (
+        (Mode.TRAIN,),
+        (Execution.COMPILED, Execution.EAGER),
+    )
+    with pytest.raises(UsageError, match="there is no mode 'fast'") as caught:
+        modes_and_executions(["train", "fast"])
+    assert caught.value.remedy == "the modes are: train, forward, ops, eager, graph, compiled"
+
+
+def test_caches_are_named() -> None:
+    assert caches_named(None) == ()
+    assert caches_named("both") == (Cache.WARM, Cache.COLD)
+    assert caches_named("cold") == (Cache.COLD,)
+    with pytest.raises(UsageError, match="no cache regime 'tepid'"):
+        caches_named("tepid")
 
 
 def test_a_suite_without_axes_has_one_cell() -> None:

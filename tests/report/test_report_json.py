@@ -19,7 +19,11 @@ from tests.report.small_recording import HUGE, record
 from tests.report.troubled_examples import failures
 from tests.support.properties import steady
 
-PACKED = {"nanoseconds", "rounds", "first", "live_bytes", "own_bytes"}
+PACKED = {"nanoseconds", "host", "lag", "rounds", "first", "live_bytes", "own_bytes"} | {
+    "clocks",
+    "milliwatts",
+    "strain",
+}
 
 
 def repacked(value: Any) -> Any:

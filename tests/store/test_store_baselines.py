@@ -7,17 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from alembic import command
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from stepmark.errors import StoreError, UsageError
 from stepmark.store.baseline import check_name
-from stepmark.store.connection import connect
-from stepmark.store.location import parse
-from stepmark.store.migration import migration_config
 from stepmark.store.store import Store
+from tests.store.old_stores import make_old
 from tests.support.properties import steady
 from tests.support.recordings import make_recording, make_run
 
@@ -112,18 +109,12 @@ def test_a_run_is_read_without_its_trials(store: Store) -> None:
 
 def test_a_store_without_baselines_gets_them_and_keeps_its_runs(file: Path) -> None:
     """From the tables of 0001, as the first stepmark left them."""
-    config = migration_config()
-    engine = connect(parse(f"sqlite:///{file}"))
-    with engine.begin() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0001")
-    engine.dispose()
     recording = make_recording(num_launches=2)
-    first = Store(connect(parse(f"sqlite:///{file}")), place=str(file))
-    first.begin(recording.run)
-    for trial in recording.trials:
-        first.append(recording.run.id, trial)
-    first.close()
+    with Store.open(f"sqlite:///{file}") as first:
+        first.begin(recording.run)
+        for trial in recording.trials:
+            first.append(recording.run.id, trial)
+    make_old(file, "0001")
     with Store.open(f"sqlite:///{file}", create=False) as store:
         assert store.load(recording.run.id) == recording
         store.save_baseline("main", recording.run.id, saved=1.0)

@@ -12,20 +12,22 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from msgspec.structs import replace
 from sqlalchemy import create_engine, inspect
 
 from stepmark.errors import StoreError
 from stepmark.store import migration, schema
 from stepmark.store.migration import migration_config
 from stepmark.store.store import Store
+from tests.store.old_stores import make_old
 from tests.support.recordings import make_recording
 
 _NEXT = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0005"
-down_revision = "0004"
+revision = "0006"
+down_revision = "0005"
 
 def upgrade():
     with op.batch_alter_table("launches") as table:
@@ -58,9 +60,9 @@ def release_next(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, last: str) 
     """Pretend that this stepmark knows one migration more."""
     scripts = tmp_path / "50% migrations"
     shutil.copytree(migration.SCRIPTS, scripts)
-    (scripts / "versions" / "r0005_next.py").write_text(_NEXT.format(last=last))
+    (scripts / "versions" / "r0006_next.py").write_text(_NEXT.format(last=last))
     monkeypatch.setattr(migration, "SCRIPTS", scripts)
-    monkeypatch.setattr(schema, "REVISION", "0005")
+    monkeypatch.setattr(schema, "REVISION", "0006")
 
 
 def test_the_migrations_lead_to_the_tables_of_the_code(file: Path, tmp_path: Path) -> None:
@@ -99,8 +101,38 @@ def test_an_older_store_is_migrated_with_what_is_in_it(
     assert rows(file, "SELECT id, run_id, cell, record FROM launches") == before
     assert rows(file, "SELECT count(*) FROM lanes") == [(2,)]
     assert rows(file, "SELECT host FROM launches") == [(None,)]
-    assert rows(file, f"SELECT * FROM {schema.REVISION_TABLE}") == [("0005",)]
+    assert rows(file, f"SELECT * FROM {schema.REVISION_TABLE}") == [("0006",)]
     assert rows(file, "PRAGMA foreign_key_check") == []
+
+
+@pytest.mark.parametrize("revision", ["0001", "0002", "0003", "0004"])
+def test_a_store_of_every_older_stepmark_is_read(tmp_path: Path, revision: str) -> None:
+    """Samples without host times, cells without a regime, a lower format: all of it reads as it was."""
+    file, recording = tmp_path / "old.db", make_recording(num_launches=2)
+    old = replace(recording, run=replace(recording.run, format=1))
+    with Store.open(f"sqlite:///{file}") as store:
+        store.begin(old.run)
+        for trial in old.trials:
+            store.append(old.run.id, trial)
+    make_old(file, revision)
+    with Store.open(f"sqlite:///{file}", create=False) as store:
+        assert store.load(old.run.id) == old
+    assert rows(file, f"SELECT * FROM {schema.REVISION_TABLE}") == [(schema.REVISION,)]
+
+
+def test_device_times_come_back(tmp_path: Path) -> None:
+    recording = make_recording(num_launches=1)
+    (launch,) = recording.launches
+    lanes = tuple(
+        replace(lane, samples=tuple(replace(s, host=s.nanoseconds, lag=s.nanoseconds) for s in lane.samples))
+        for lane in launch.lanes
+    )
+    timed = replace(recording, launches=(replace(launch, lanes=lanes),))
+    with Store.open(f"sqlite:///{tmp_path}/new.db") as store:
+        store.begin(timed.run)
+        for trial in timed.trials:
+            store.append(timed.run.id, trial)
+        assert store.load(timed.run.id) == timed
 
 
 def test_a_migration_that_fails_changes_nothing(
@@ -112,7 +144,7 @@ def test_a_migration_that_fails_changes_nothing(
     with pytest.raises(StoreError, match="no such table: nowhere"):
         Store.open(f"sqlite:///{file}")
     assert rows(file, tables) == before
-    assert rows(file, f"SELECT * FROM {schema.REVISION_TABLE}") == [("0004",)]
+    assert rows(file, f"SELECT * FROM {schema.REVISION_TABLE}") == [("0005",)]
 
 
 def test_a_newer_store_is_refused(file: Path) -> None:

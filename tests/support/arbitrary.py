@@ -66,7 +66,10 @@ def _lanes(draw: st.DrawFn) -> LaneTrial:
     del fields["samples"], fields["rounds"], fields["variant"]
     blocks = 8 * draw(st.integers(0, 3))
     packed = st.binary(min_size=blocks, max_size=blocks)
-    samples = st.builds(Sample, phase=_ATOMS[str], iterations=_ATOMS[int], nanoseconds=packed)
+    beside = st.just(b"") | packed
+    samples = st.builds(
+        Sample, phase=_ATOMS[str], iterations=_ATOMS[int], nanoseconds=packed, host=beside, lag=beside
+    )
     return LaneTrial(
         variant=draw(_ATOMS[str]),
         samples=tuple(draw(st.lists(samples, max_size=3))),

@@ -143,7 +143,7 @@ def _judge(match: Match, phase: str, ratio: Estimate, *, policy: Policy, look: L
         kind=kind,
         policy=policy,
         ratio=ratio,
-        reasons=explain(kind, ratio, separate=cell.separate),
+        reasons=explain(kind, ratio, isolation=cell.isolation),
         look=look,
         power=strength(centres, kind, policy=policy, look=look, launch_seconds=cell.seconds),
         p_value=_p_value(centres, policy=policy, look=look),

@@ -7,13 +7,12 @@ from typing import NamedTuple
 
 from stepmark.analysis.run_facts import Facts
 from stepmark.analysis.trials import CaseTrials
-from stepmark.records.case import AxisValue, Case
+from stepmark.records.case import AxisValue, Cache, Case
 from stepmark.records.comparison import Aspect
 from stepmark.records.evidence import TensorFacts
 from stepmark.records.run import Run
-from stepmark.records.settings import Isolation
 
-_Place = tuple[str, str, tuple[tuple[str, AxisValue], ...]]
+_Place = tuple[str, str, Cache, tuple[tuple[str, AxisValue], ...]]
 
 
 class Pairs(NamedTuple):
@@ -28,8 +27,8 @@ class Pairs(NamedTuple):
 def pair_cases(baseline: Run, candidate: Run) -> Pairs:
     """By id; what is left is paired where one case of each run has the same variant at the same point.
 
-    Such a pair differs in device, dtype or mode, which is then said and refused, instead of two cases that
-    nobody seems to have measured twice.
+    Such a pair differs in device, dtype, mode or execution, which is then said and refused, instead of two
+    cases that nobody seems to have measured twice. Cases of different cache regimes are never a pair.
     """
     known = {case.id: case for case in baseline.cases}
     matched = {case.id: (known.pop(case.id), case) for case in candidate.cases if case.id in known}
@@ -48,12 +47,13 @@ def pair_cases(baseline: Run, candidate: Run) -> Pairs:
 def case_facts(trials: CaseTrials) -> Facts:
     """What is particular to one case: where and how it ran, what work it did, beside whom."""
     cell = trials.case.cell
-    isolation = Isolation.SEPARATE if trials.cell.separate else Isolation.SHARED
+    isolation = trials.cell.isolation
     company = {lane.variant for launch in trials.cell.launches for lane in launch.lanes}
     facts: Facts = {
         (Aspect.DEVICE, "device"): cell.device,
         (Aspect.DTYPE, "dtype"): cell.dtype,
         (Aspect.MODE, "mode"): cell.mode.value,
+        (Aspect.EXECUTION, "execution"): cell.execution.value,
         (Aspect.ISOLATION, "isolation"): isolation.value,
         (Aspect.COMPANY, "variants"): " + ".join(sorted(company)) or "none",
     }
@@ -86,8 +86,9 @@ def _tensor(tensor: TensorFacts, dtype: str) -> str:
 
 
 def _alone(cases: Iterable[Case]) -> dict[_Place, Case]:
-    """Cases that are the only one with their variant and axes."""
+    """Cases that are the only one with their variant, cache regime and axes."""
     found: dict[_Place, list[Case]] = {}
     for case in cases:
-        found.setdefault((case.cell.suite, case.variant, case.cell.axes), []).append(case)
+        place = (case.cell.suite, case.variant, case.cell.cache, case.cell.axes)
+        found.setdefault(place, []).append(case)
     return {place: same[0] for place, same in found.items() if len(same) == 1}

@@ -11,7 +11,7 @@ from stepmark.records.finding import Finding, Severity
 from stepmark.records.run import CaseJudgement, Judgement
 from stepmark.records.verdict import Reason, Verdict, VerdictKind
 
-KEPT = frozenset({Reason.SEPARATE_PROCESSES, Reason.UNPAIRED})
+KEPT = frozenset({Reason.SEPARATE_PROCESSES, Reason.ONE_AFTER_ANOTHER, Reason.UNPAIRED})
 """Reasons that are about how the numbers were made, and not about the verdict."""
 
 

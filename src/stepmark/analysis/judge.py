@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from stepmark.analysis.against import Match, Side, give_verdicts, known_centres, match
+from stepmark.analysis.boundness import boundness
 from stepmark.analysis.levels import spread_of
+from stepmark.analysis.limits import limit_of
+from stepmark.analysis.memory_use import memory_use
 from stepmark.analysis.seeds import generator_for
 from stepmark.analysis.stopping import look_at
 from stepmark.analysis.summarize import summarize
@@ -15,6 +20,7 @@ from stepmark.analysis.trials import CaseTrials, gather
 from stepmark.records.case import Case
 from stepmark.records.estimate import Summary
 from stepmark.records.run import CaseJudgement, Judgement, Recording, Run
+from stepmark.records.sample import Layout
 from stepmark.records.settings import Policy
 from stepmark.records.spread import Spread
 from stepmark.records.verdict import Look, Verdict
@@ -118,6 +124,7 @@ def _judge_case(
     if times is not None:
         generator = generator_for(run.settings.seed, case.id, "summary")
         summaries = summarize(case.id, times, confidence=policy.confidence, generator=generator)
+        summaries = _with_boundness(summaries, trials, times.layout)
     evidence = trials.solo.evidence if trials.solo else None
     return CaseJudgement(
         case=case,
@@ -133,6 +140,22 @@ def _judge_case(
         num_rounds=int(sorted(count(times.seconds[0]).tolist())[len(times.launches) // 2]) if times else 0,
         spread=_spread(side, paired, summaries),
         parameters=evidence.parameters if evidence else None,
+        memory=memory_use(evidence),
+        limit=limit_of(case.cell, evidence, run.ceilings, _primary_seconds(side, summaries)),
+    )
+
+
+def _primary_seconds(side: Side, summaries: Sequence[Summary]) -> float | None:
+    return next((each.median.point for each in summaries if each.phase == side.primary), None)
+
+
+def _with_boundness(
+    summaries: tuple[Summary, ...], trials: CaseTrials, layout: Layout
+) -> tuple[Summary, ...]:
+    known = boundness(trials.measured, layout)
+    return tuple(
+        replace(summary, **known[summary.phase]._asdict()) if summary.phase in known else summary
+        for summary in summaries
     )
 
 

@@ -23,6 +23,9 @@ LONGEST = 0.6
 """Seconds: launches are the unit, and many are better than few."""
 LEAST_LAUNCHES = 15
 """That a budget should hold: Student's factor is then within 10 % of the normal one."""
+WORTH = 0.25
+"""Seconds of sampling that a second of starting a launch buys at least, where the budget holds fewer: on an
+accelerator a launch costs a second or two before it measures anything."""
 
 
 def best_round_seconds(
@@ -45,7 +48,7 @@ def best_round_seconds(
     seconds = rounds * round_cost / num_lanes
     if settings.budget is not None:
         room = settings.budget / num_cells / LEAST_LAUNCHES - launch_cost
-        seconds = min(seconds, room / num_lanes)
+        seconds = min(seconds, max(room, WORTH * launch_cost) / num_lanes)
     return float(np.clip(seconds, SHORTEST, LONGEST))
 
 

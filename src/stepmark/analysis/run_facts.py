@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 
+from stepmark.records.card import CardFacts
 from stepmark.records.comparison import MUST_AGREE, Aspect, Difference, Standing
 from stepmark.records.run import Run
 from stepmark.records.settings import Settings
@@ -40,12 +41,26 @@ def run_facts(run: Run) -> Facts:
     }
     if any(case.cell.device != "cpu" for case in run.cases):
         facts[Aspect.DEVICE, "accelerators"] = ", ".join(torch.devices)
+        facts |= _card_facts(torch.cards)
     for name, value in torch.flags:
         if name not in _SAID_ELSEWHERE:
             facts[Aspect.FLAGS, name] = value
     for name, value in environment.variables:
         facts[Aspect.VARIABLES, name] = value
     return facts | _setting_facts(run.settings) | _code_facts(run)
+
+
+def _card_facts(cards: Iterable[CardFacts]) -> Facts:
+    """Of the first card: cards of one machine share driver and settings."""
+    card = next(iter(cards), None)
+    if card is None:
+        return {}
+    known = {
+        "driver": card.driver,
+        "ECC": None if card.ecc is None else "on" if card.ecc else "off",
+        "power limit": None if card.power_limit_watts is None else f"{card.power_limit_watts:.0f} W",
+    }
+    return {(Aspect.SYSTEM, name): value for name, value in known.items() if value is not None}
 
 
 def differences(

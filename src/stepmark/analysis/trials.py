@@ -10,7 +10,7 @@ from stepmark.records.outcome import Failure, Outcome
 from stepmark.records.run import Recording
 from stepmark.records.sample import Layout
 from stepmark.records.settings import Isolation
-from stepmark.records.trial import LaneTrial, LaunchTrial, Role, SoloTrial
+from stepmark.records.trial import LaneTrial, LaunchTrial, Role, SoloTrial, counting, crowded_out
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class CellLaunches:
     where company turned out to change a level and the cell was measured again in separate ones."""
 
     @property
-    def separate(self) -> bool:
-        """Whether each variant had a process of its own."""
-        return any(launch.isolation is Isolation.SEPARATE for launch in self.launches)
+    def isolation(self) -> Isolation:
+        """Where the variants lived."""
+        return self.launches[-1].isolation if self.launches else Isolation.SHARED
 
     @property
     def counted(self) -> int:
@@ -100,7 +100,8 @@ def gather(recording: Recording) -> dict[str, CaseTrials]:
     failures: dict[tuple[str, str], Failure] = {}
     for launch in sorted(recording.launches, key=lambda launch: launch.number):
         for lane in launch.lanes:
-            if lane.failure is not None:
+            was_before = launch.isolation is not cells[launch.cell.id].isolation
+            if lane.failure is not None and not (was_before and crowded_out(launch, lane)):
                 failures.setdefault((launch.cell.id, lane.variant), lane.failure)
     gathered = {}
     for case in recording.run.cases:
@@ -116,7 +117,5 @@ def gather(recording: Recording) -> dict[str, CaseTrials]:
 
 
 def in_company(launches: Iterable[LaunchTrial]) -> CellLaunches:
-    """Of one cell's launches those that count: all in company, or the separate ones where there are any."""
-    together = [launch for launch in launches if launch.role is not Role.ALONE]
-    apart = [launch for launch in together if launch.isolation is Isolation.SEPARATE]
-    return CellLaunches(tuple(sorted(apart or together, key=lambda launch: launch.number)))
+    """Of one cell's launches those that count."""
+    return CellLaunches(tuple(sorted(counting(launches), key=lambda launch: launch.number)))

@@ -13,6 +13,7 @@ The margin is symmetric for ratios: whoever is called SLOWER makes the other FAS
 from __future__ import annotations
 
 from stepmark.records.estimate import Estimate, Method
+from stepmark.records.settings import Isolation
 from stepmark.records.verdict import Reason, VerdictKind
 
 
@@ -34,13 +35,17 @@ def decide_bounds(low: float, high: float, *, margin: float) -> VerdictKind:
     return VerdictKind.INCONCLUSIVE
 
 
-def explain(kind: VerdictKind, ratio: Estimate, *, separate: bool) -> tuple[Reason, ...]:
+def explain(kind: VerdictKind, ratio: Estimate, *, isolation: Isolation) -> tuple[Reason, ...]:
     """The reasons beside a verdict on a ratio."""
     reasons = []
     if ratio.method is Method.BOOTSTRAP_BLOCKS:
         reasons.append(Reason.ONE_LAUNCH)
     elif kind is VerdictKind.INCONCLUSIVE:
         reasons.append(Reason.INTERVAL_CROSSES_MARGIN)
-    if separate:
-        reasons.append(Reason.SEPARATE_PROCESSES)
+    apart = {
+        Isolation.SEPARATE: Reason.SEPARATE_PROCESSES,
+        Isolation.ALONE: Reason.ONE_AFTER_ANOTHER,
+    }
+    if isolation in apart:
+        reasons.append(apart[isolation])
     return tuple(reasons)

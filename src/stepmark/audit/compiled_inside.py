@@ -1,7 +1,8 @@
 """compiled-inside: something was compiled, or kernels were tried, while the case was timed.
 
-Evidence. `LaneWatch.compilations`: torch's own counts of compiled frames and of autotuning, read after every
-          block. An unclocked iteration before a block counts too; building and warming up do not.
+Evidence. `LaneWatch.compilations`: torch's own counts of compiled frames and of autotuning, and a count of
+          kernels that Triton compiled, loaded or tried, read after every block. An unclocked iteration before
+          a block counts too; building and warming up do not.
 Why.      A compilation takes as long as thousands of steps. It falls on a few blocks of one variant, and what
           makes it happen once in the rounds (a new shape, a changed flag) makes it happen again.
 """
@@ -26,7 +27,7 @@ def compiled_inside(case: CaseLanes) -> Finding | None:
         severity=Severity.WARNING,
         case=case.id,
         message=(
-            f"torch compiled or tuned {times} while it was timed, in {len(watches)} of {len(case.lanes)} "
+            f"compiled or tuned {times} while it was timed, in {len(watches)} of {len(case.lanes)} "
             f"launches{where}"
         ),
         remedy="keep shapes, dtypes and flags of the step constant; TORCH_LOGS=recompiles says what changed",

@@ -17,4 +17,11 @@ MAX_SECONDS = 5e-6
 def does_nothing(phase: PhaseInspection, case: CaseLanes) -> bool:
     """False where that cannot be known."""
     seconds = plain_seconds(case, phase.phase)
-    return phase.operations == 0 and not phase.unseen and seconds is not None and seconds < MAX_SECONDS
+    return phase.operations == 0 and not phase.unseen and seconds is not None and seconds < _nothing(case)
+
+
+def _nothing(case: CaseLanes) -> float:
+    """Seconds that a phase without work may seem to take. An accelerator's clock costs more than a call, and
+    what it costs was measured in each launch."""
+    costs = [lane.clock_seconds for _, lane in case.lanes] if case.case.cell.device != "cpu" else []
+    return max([MAX_SECONDS, *(2.0 * cost for cost in costs)])

@@ -21,15 +21,14 @@ from dataclasses import dataclass
 
 from stepmark.audit.lanes import CaseLanes
 from stepmark.audit.quantities import time
-from stepmark.audit.rates import phase_seconds, primary_phases, typical_seconds
+from stepmark.audit.rates import phase_seconds, typical_seconds
 from stepmark.records.ceilings import Ceilings
 from stepmark.records.evidence import Evidence
 from stepmark.records.finding import Finding, FindingName, Severity
-from stepmark.records.inspection import PhaseInspection
+from stepmark.records.inspection import spanned_by_primary
+from stepmark.records.limit import computing_seconds, highest_rate, is_relaxed
 
 LIMIT = 2.0
-SHORT_FLOATS = ("float16", "bfloat16")
-NARROW = (*SHORT_FLOATS, "int8")
 
 
 @dataclass(frozen=True)
@@ -76,11 +75,12 @@ def _claims(case: CaseLanes, evidence: Evidence, ceilings: Ceilings) -> Iterable
     inspection = evidence.inspection
     if inspection is None or inspection.eager or any(phase.unseen for phase in inspection.phases):
         return
-    relaxed = _is_relaxed(case, evidence)
-    computing = {phase.phase: _computing(phase, ceilings, relaxed=relaxed) for phase in inspection.phases}
+    relaxed = case.case.cell.device != "cpu" or is_relaxed(evidence.conditions.flags)
+    rate = highest_rate(ceilings, relaxed=relaxed)
+    computing = {phase.phase: computing_seconds(phase, rate) for phase in inspection.phases}
     seconds = typical_seconds(case)
     if seconds is not None:
-        whole = primary_phases(inspection, evidence.layout)
+        whole = spanned_by_primary(inspection, evidence.layout)
         least = sum(computing[phase.phase] for phase in whole)
         yield _Claim(what=evidence.layout.primary, seconds=seconds, severity=Severity.ERROR, least=least)
     for phase in inspection.phases:
@@ -90,28 +90,3 @@ def _claims(case: CaseLanes, evidence: Evidence, ceilings: Ceilings) -> Iterable
         elif spent is not None and ceilings.copy_cache:
             moving = phase.traffic / ceilings.copy_cache
             yield _Claim(what=phase.phase, seconds=spent, severity=Severity.WARNING, least=moving)
-
-
-def _computing(phase: PhaseInspection, ceilings: Ceilings, *, relaxed: bool) -> float:
-    """Seconds at least; a dtype without a ceiling takes none."""
-    if not phase.flops:
-        return 0.0
-    rates = {product.dtype: _rate(product.dtype, ceilings, relaxed=relaxed) for product in phase.products}
-    all_of_it = sum(product.flops / rate for product in phase.products if (rate := rates[product.dtype]))
-    return all_of_it * (1.0 - min(1.0, phase.skippable_flops / phase.flops))
-
-
-def _rate(dtype: str, ceilings: Ceilings, *, relaxed: bool) -> float | None:
-    """None where nothing bounds it."""
-    own, single = ceilings.flops_per_second(dtype), ceilings.flops_per_second("float32")
-    if own is None:
-        return None
-    if dtype == "float32" and relaxed:
-        return max(own, *(ceilings.flops_per_second(short) or 0.0 for short in SHORT_FLOATS))
-    return max(own, single or 0.0) if dtype in NARROW else own
-
-
-def _is_relaxed(case: CaseLanes, evidence: Evidence) -> bool:
-    """Whether float32 may be computed with fewer bits."""
-    precision = dict(evidence.conditions.flags).get("float32_matmul_precision", "highest")
-    return case.case.cell.device != "cpu" or precision != "highest"

@@ -2,7 +2,8 @@
 
 Evidence. On a CPU, processor time that other threads of the process spent after the last phase of a step, or
           any operation of `Ops`, had returned: at least 1 ms and 5 % of an iteration (outstanding.py). On an
-          accelerator, work left on another stream than the current one, which the clock does not wait for.
+          accelerator, work left on another stream than the current one at the end of the last phase, or of an
+          operation, which the clock does not wait for.
           Silent where the operating system does not tell the threads' times.
 Why.      The clock measured how long it takes to ask for the work.
 """
@@ -15,6 +16,7 @@ from stepmark.audit.quantities import time
 from stepmark.records.case import Mode
 from stepmark.records.finding import Finding, FindingName, Severity
 
+STREAM = "work was left on another stream than the one the clock waits for"
 REMEDY = "wait for the work inside the step: join threads, ask futures for their results, synchronise streams"
 
 
@@ -22,9 +24,13 @@ def not_synchronised(case: CaseLanes) -> Finding | None:
     """Once per case, for the phase that left most behind."""
     if case.inspection is None:
         return None
-    if case.inspection.foreign_streams:
-        return _finding(case, "work was left on another stream than the one the clock waits for", ())
     phases = case.phases if case.case.cell.mode is Mode.OPS else case.phases[-1:]
+    told = any(phase.stray_seconds for phase in case.phases)
+    if case.inspection.foreign_streams and not told:
+        return _finding(case, STREAM, ())
+    strayed = max((phase.stray_seconds for phase in phases), default=0.0)
+    if strayed:
+        return _finding(case, f"{STREAM}, {time(strayed)} of it or more", (("stray_seconds", strayed),))
     late = [phase for phase in phases if is_outstanding(phase, case)]
     if not late:
         return None

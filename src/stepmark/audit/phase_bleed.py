@@ -1,7 +1,8 @@
 """phase-bleed: work of one phase fell into another phase's clock.
 
 Evidence. Processor time that other threads spent after a phase of a step, not its last, had returned
-          (outstanding.py). Or a phase with `backward` in its name in which the autograd engine ran and
+          (outstanding.py). On an accelerator, work that such a phase left on another stream, where the last
+          phase leaves none. Or a phase with `backward` in its name in which the autograd engine ran and
           forward work too, outside of it: more than a tenth of the phase's counted work, or, where nothing
           outside has counted work, more than two operations that are a tenth of all. What a checkpoint
           computes again runs inside the engine and is backward work. A backward pass written by hand, without
@@ -32,6 +33,9 @@ def phase_bleed(case: CaseLanes) -> Finding | None:
         late = [phase for phase in case.phases[:-1] if is_outstanding(phase, case)]
         if late:
             return _still_running(case, max(late, key=lambda phase: phase.outstanding_seconds))
+        stray = [phase for phase in case.phases[:-1] if phase.stray_seconds]
+        if stray and not case.phases[-1].stray_seconds:
+            return _on_another_stream(case, max(stray, key=lambda phase: phase.stray_seconds))
     mixed = [phase for phase in case.phases if _claims_backward(phase.phase) and _has_forward_work(phase)]
     return _forward_work(case, mixed[0]) if mixed else None
 
@@ -61,6 +65,20 @@ def _still_running(case: CaseLanes, phase: PhaseInspection) -> Finding:
         ),
         remedy="wait for the work in the phase that asks for it",
         numbers=(("outstanding_seconds", phase.outstanding_seconds),),
+    )
+
+
+def _on_another_stream(case: CaseLanes, phase: PhaseInspection) -> Finding:
+    return Finding(
+        name=FindingName.PHASE_BLEED,
+        severity=Severity.WARNING,
+        case=case.id,
+        message=(
+            f"another stream went on for {time(phase.stray_seconds)} or more after {phase.phase} was done on "
+            "its own, in the clock of the next phase"
+        ),
+        remedy="have the stream wait for the other one in the phase that asks for the work",
+        numbers=(("stray_seconds", phase.stray_seconds),),
     )
 
 

@@ -14,9 +14,9 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names[:MAX_NAMED]) + more
 
 
-def counted(number: int, noun: str) -> str:
-    """`1 parameter`, `2 parameters`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def counted(number: int, noun: str, ending: str = "s") -> str:
+    """`1 parameter`, `2 parameters`, `2 processes`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}{ending}"
 
 
 def size(num_bytes: float) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from stepmark.audit.lanes import CaseLanes
-from stepmark.records.inspection import Inspection, PhaseInspection
-from stepmark.records.sample import Layout
 from stepmark.stats.blocks import seconds_per_iteration
 
 
@@ -24,17 +22,6 @@ def phase_seconds(case: CaseLanes, phase: str) -> float | None:
         if sample.phase == phase
     ]
     return _typical([float(np.median(each)) for each in blocks if each.size])
-
-
-def primary_phases(inspection: Inspection, layout: Layout) -> tuple[PhaseInspection, ...]:
-    """The phases that the primary time spans; empty where one of them was not inspected."""
-    primary = layout.primary
-    if primary == layout.whole:
-        parts = tuple(phase for phase in layout.phases if phase != layout.whole)
-    else:
-        parts = next((total.parts for total in layout.totals if total.name == primary), (primary,))
-    known = {phase.phase: phase for phase in inspection.phases}
-    return tuple(known[part] for part in parts) if all(part in known for part in parts) else ()
 
 
 def _typical(levels: list[float]) -> float | None:

@@ -46,6 +46,7 @@ from stepmark.audit.phase_bleed import phase_bleed
 from stepmark.audit.quantised_clock import quantised_clock
 from stepmark.audit.same_work_as_baseline import same_work_as_baseline
 from stepmark.audit.slow_baseline import slow_baseline
+from stepmark.audit.synchronises_inside import synchronises_inside
 from stepmark.audit.throttled import throttled
 from stepmark.audit.warm_up_unfinished import warm_up_unfinished
 from stepmark.audit.wrong_numbers import wrong_numbers
@@ -67,7 +68,7 @@ RULES: tuple[Rule, ...] = (
     *(changes_its_neighbours, global_state_changed),
     # The measurement itself.
     *(never_settled, warm_up_unfinished, clock_dominates, quantised_clock, few_launches, throttled),
-    *(clock_drift, noisy_neighbour, host_bound, not_audited),
+    *(clock_drift, noisy_neighbour, host_bound, synchronises_inside, not_audited),
 )
 """In the order in which they are told."""
 

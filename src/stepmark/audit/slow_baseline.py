@@ -15,9 +15,10 @@ from dataclasses import dataclass
 
 from stepmark.audit.lanes import CaseLanes
 from stepmark.audit.quantities import percent
-from stepmark.audit.rates import primary_phases, typical_seconds
+from stepmark.audit.rates import typical_seconds
 from stepmark.records.case import AxisValue, Cell
 from stepmark.records.finding import Finding, FindingName, Severity
+from stepmark.records.inspection import spanned_by_primary
 
 DIP = 0.5
 
@@ -93,7 +94,7 @@ def _along(case: CaseLanes, axis: str) -> list[tuple[float, CaseLanes]]:
 
 def _elsewhere(cell: Cell, axis: str) -> tuple[object, ...]:
     others = tuple(pair for pair in cell.axes if pair[0] != axis)
-    return (cell.suite, cell.device, cell.dtype, cell.mode, others)
+    return (cell.suite, cell.device, cell.dtype, cell.mode, cell.regime, others)
 
 
 def _rates(cases: list[CaseLanes]) -> list[float] | None:
@@ -111,7 +112,7 @@ def _work(case: CaseLanes) -> tuple[float, float] | None:
     """Flops and bytes of the primary phase; None where they are not known."""
     if case.evidence is None or case.evidence.inspection is None:
         return None
-    phases = primary_phases(case.evidence.inspection, case.evidence.layout)
+    phases = spanned_by_primary(case.evidence.inspection, case.evidence.layout)
     if not phases or any(phase.unseen for phase in phases):
         return None
     return sum(phase.flops for phase in phases), sum(phase.traffic for phase in phases)

@@ -2,7 +2,8 @@
 
 Evidence. `LaunchActivity`: the processor's count of slow-downs, the accelerator's reasons for a low clock,
           and the time in which the control group had used up its quota, from the launch's start to its end.
-          Less than 1 % of a launch lost to the quota is let pass.
+          Less than 1 % of a launch lost to the quota is let pass. `LaneWatch.card`: the same reasons right
+          after some of the case's own blocks, which labels these blocks.
 Why.      A machine that is held back is another machine. Rounds that alternate share it, but a quota strikes
           single blocks, and heat comes with the harder-working variant.
 """
@@ -10,7 +11,9 @@ Why.      A machine that is held back is another machine. Rounds that alternate 
 from __future__ import annotations
 
 from stepmark.audit.lanes import CaseLanes
+from stepmark.records.card import CardReadings
 from stepmark.records.finding import Finding, FindingName, Severity
+from stepmark.records.sample import unpack
 from stepmark.records.trial import LaunchTrial
 
 MAX_QUOTA_SHARE = 0.01
@@ -18,17 +21,24 @@ MAX_QUOTA_SHARE = 0.01
 
 def throttled(case: CaseLanes) -> Finding | None:
     """Once per case, with every kind that was seen and the number of launches."""
-    struck = [launch for launch, _ in case.lanes if _is_struck(launch)]
+    cards = [lane.watch.card for _, lane in case.lanes if lane.watch.card is not None]
+    struck = [
+        launch
+        for launch, lane in case.lanes
+        if _is_struck(launch) or (lane.watch.card is not None and lane.watch.card.num_held_down)
+    ]
     if not struck:
         return None
+    num_readings, num_held = sum(map(_num_readings, cards)), sum(card.num_held_down for card in cards)
     slowed = sum((launch.activity.throttles or 0) for launch in struck if launch.activity)
     reasons = dict.fromkeys(
         reason for launch in struck if launch.activity for reason in launch.activity.throttle_reasons
-    )
+    ) | dict.fromkeys(reason for card in cards for reason in card.held_down_by)
     lost = sum(_lost_to_quota(launch) for launch in struck)
     seen = [f"slowed {slowed} times for heat or power" if slowed > 1 else "slowed once for heat or power"]
     seen = seen if slowed else []
     seen += [f"its clock held down by: {', '.join(reasons)}"] if reasons else []
+    seen += [f"so after {num_held} of {num_readings} blocks that were looked at"] if num_held else []
     seen += [f"held back by a quota for {lost:.2g} s"] if lost > 0.0 else []
     return Finding(
         name=FindingName.THROTTLED,
@@ -40,8 +50,14 @@ def throttled(case: CaseLanes) -> Finding | None:
             ("launches", float(len(struck))),
             ("throttles", float(slowed)),
             ("quota_seconds", lost),
+            *((("readings", float(num_readings)), ("held_down", float(num_held))) if num_readings else ()),
         ),
     )
+
+
+def _num_readings(card: CardReadings) -> int:
+    """Readings."""
+    return len(unpack(card.rounds))
 
 
 def _is_struck(launch: LaunchTrial) -> bool:

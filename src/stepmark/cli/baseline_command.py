@@ -7,6 +7,7 @@ import time
 import click
 
 from stepmark.cli.options import store_option
+from stepmark.errors import UsageError
 
 
 @click.group("baseline")
@@ -21,9 +22,14 @@ def command() -> None:
 @store_option
 def save(name: str, run: str, force: bool, store: str | None) -> int:
     """Give a run, the latest if not named, a NAME to compare with."""
+    from stepmark.published.references import reference_names
     from stepmark.store.location import store_url
     from stepmark.store.store import Store
 
+    if name in reference_names():
+        raise UsageError(
+            f"'{name}' is a reference that comes with stepmark", remedy="give the run another name"
+        )
     with Store.open(store_url(store), create=False) as opened:
         run_id = opened.resolve(run)
         opened.save_baseline(name, run_id, saved=time.time(), replace=force)
@@ -37,13 +43,19 @@ def list_(store: str | None) -> int:
     """List the names and their runs."""
     from rich.console import Console
 
+    from stepmark.published.references import references
     from stepmark.report.baselines_table import baselines_table
+    from stepmark.report.published_sheet import references_sheet
     from stepmark.store.location import store_url
     from stepmark.store.store import Store
 
     with Store.open(store_url(store), create=False) as opened:
         baselines = opened.baselines()
-    Console(highlight=False).print(baselines_table(baselines))
+    console = Console(highlight=False)
+    console.print(baselines_table(baselines))
+    if known := references():
+        console.print()
+        console.print(references_sheet(known))
     return 0
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from stepmark.records.diagnosis import Diagnosis
     from stepmark.records.record import Record
+    from stepmark.selftest import Plan
 
 INTERRUPTED = 130
 
@@ -32,7 +33,7 @@ INTERRUPTED = 130
     default="cpu",
     show_default=True,
     metavar="cpu|cuda|cuda:N",
-    help="Whose ceilings to measure.",
+    help="Whose ceilings to measure, and what the self-test runs on.",
 )
 @store_option
 @click.option(
@@ -78,7 +79,11 @@ def command(
     if ceilings:
         return _measure_ceilings(device, threads, store, format_=format_, quiet=quiet)
     if selftest:
-        return _self_test(budget, threads, seed, strict=strict, format_=format_, quiet=quiet)
+        from stepmark.selftest import Plan
+        from stepmark.units import parse_duration
+
+        plan = Plan(budget=parse_duration(budget), device=device, threads=threads, seed=seed)
+        return _self_test(plan, strict=strict, format_=format_, quiet=quiet)
     return _examine(strict=strict, format_=format_, quiet=quiet)
 
 
@@ -94,15 +99,13 @@ def _examine(*, strict: bool, format_: str, quiet: bool) -> int:
     return _exit_code(examination.diagnoses, strict=strict)
 
 
-def _self_test(budget: str, threads: int, seed: int, *, strict: bool, format_: str, quiet: bool) -> int:
+def _self_test(plan: Plan, *, strict: bool, format_: str, quiet: bool) -> int:
     from stepmark.cli.stage_line import stage_line
     from stepmark.engines.local import LocalEngine
     from stepmark.report.selftest_table import selftest_table
-    from stepmark.selftest import Plan, self_test
+    from stepmark.selftest import self_test
     from stepmark.store.store import Store
-    from stepmark.units import parse_duration
 
-    plan = Plan(budget=parse_duration(budget), threads=threads, seed=seed)
     with Store.open("sqlite://") as store, stage_line(quiet=quiet) as shown:
         engine = LocalEngine(plan.settings(0), tick=shown.tick)
         try:

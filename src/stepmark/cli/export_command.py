@@ -12,12 +12,14 @@ from stepmark.cli.options import store_option
 from stepmark.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
+    from stepmark.records.run import Recording
     from stepmark.store.imports import Import
 
 FORMATS = (
     *("jsonl", "csv", "markdown", "json", "criterion"),
-    *("fragmented-text", "switchback-jsonl", "grid"),
+    *("fragmented-text", "switchback-jsonl", "grid", "reference"),
 )
+REFERENCE = "reference"
 DEFAULT = "json"
 
 
@@ -34,7 +36,8 @@ DEFAULT = "json"
 def command(run: str, format_: str | None, output: str | None, store: str | None) -> int:
     """Write a stored run as JSON, JSON lines, CSV, Markdown, Criterion's text or another published format.
 
-    Raw samples are in json and jsonl. RUN may be an imported file, by id or name: it comes out byte for byte.
+    Raw samples are in json and jsonl; reference is a compressed file that needs no store. RUN may be an
+    imported file, by id or name: it comes out byte for byte.
     """
     from stepmark.store.location import store_url
     from stepmark.store.store import Store
@@ -48,6 +51,9 @@ def command(run: str, format_: str | None, output: str | None, store: str | None
         assert imported is not None
         _write(_imported(imported, format_), output)
         return 0
+    if format_ == REFERENCE:
+        _write(_reference(recording), output)
+        return 0
     from stepmark.pipeline import judged
     from stepmark.report.formats import render
 
@@ -56,6 +62,12 @@ def command(run: str, format_: str | None, output: str | None, store: str | None
         text += "\n"
     _write(text.encode(), output)
     return 0
+
+
+def _reference(recording: Recording) -> bytes:
+    from stepmark.published.reference_file import to_reference
+
+    return to_reference(recording)
 
 
 def _imported(imported: Import, format_: str | None) -> bytes:

@@ -11,7 +11,7 @@ import click
 from stepmark.errors import UsageError
 from stepmark.measure.expand import STANDARD, Selection
 from stepmark.presets import PRESETS, make_settings
-from stepmark.records.case import mode_named
+from stepmark.records.case import Cache, caches_named, modes_and_executions
 from stepmark.records.finding import finding_named
 from stepmark.records.settings import Isolation, Policy, Settings
 from stepmark.records.verdict import VerdictKind
@@ -44,6 +44,20 @@ accept_option = click.option(
     multiple=True,
     metavar="FINDINGS",
     help="Findings, by name, that are expected and do not make a verdict INVALID.",
+)
+
+mode_option = click.option(
+    "--mode",
+    metavar="NAMES",
+    help="Instead of the suite's: train,forward; and how they run: eager, graph (captured into a CUDA graph "
+    "and replayed), compiled. Every mode named runs in every way named.",
+)
+
+cache_option = click.option(
+    "--cache",
+    type=click.Choice(["warm", "cold", "both"]),
+    help="What the device's cache holds when an iteration begins: by default warm, both for operations on "
+    "CUDA. Cold needs CUDA.",
 )
 
 measuring_options = _all(
@@ -82,7 +96,8 @@ measuring_options = _all(
         help="Threads of torch's operators; auto leaves torch's choice.",
     ),
     click.option("--dtype", metavar="NAMES", help="Instead of the suite's: float32,bfloat16."),
-    click.option("--mode", metavar="NAMES", help="Instead of the suite's: train,forward."),
+    mode_option,
+    cache_option,
     click.option(
         "--device",
         default="cpu",
@@ -95,7 +110,7 @@ measuring_options = _all(
         type=click.Choice([isolation.value for isolation in Isolation]),
         default=Isolation.SHARED.value,
         show_default=True,
-        help="Variants side by side in one process, or each in its own.",
+        help="Variants side by side in one process, each in its own, or one after another.",
     ),
     click.option(
         "--timeout",
@@ -164,12 +179,16 @@ def accepted_of(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def selection_of(options: dict[str, Any]) -> Selection:
-    """Axes, filter, dtypes and modes from the options; `set` and `filter` may be missing."""
+    """Axes, filter, dtypes, modes and regimes from the options; `set`, `filter` and `cache`
+    may be missing."""
+    modes, executions = modes_and_executions(names_in(options["mode"]))
     return Selection(
         axes=dict(_assignment(text) for text in options.get("set_", ())),
         condition=options.get("filter_"),
         dtypes=tuple(names_in(options["dtype"])),
-        modes=tuple(mode_named(name) for name in names_in(options["mode"])),
+        modes=modes,
+        executions=executions,
+        caches=caches_named(options.get("cache", Cache.WARM.value)),
         preset=options.get("preset", STANDARD),
     )
 

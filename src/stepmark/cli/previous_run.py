@@ -6,6 +6,7 @@ import click
 
 from stepmark.cli.screen import print_report
 from stepmark.errors import UsageError
+from stepmark.published.references import reference_names, reference_run
 from stepmark.records.run import Judgement, Recording
 from stepmark.store.location import store_url
 from stepmark.store.store import Store
@@ -17,7 +18,7 @@ PUBLISHED = "published"
 
 
 def checked_against(reference: str | None, format_: str, store: str | None) -> str | None:
-    """The id of the run that --against names, looked up before anything is measured."""
+    """The id of the run, or the reference, that --against names, looked up before anything is measured."""
     if reference is None:
         return None
     if format_ not in FORMATS:
@@ -25,8 +26,8 @@ def checked_against(reference: str | None, format_: str, store: str | None) -> s
             f"--against prints a comparison below the report, which --format {format_} has no place for",
             remedy=f"use one of {', '.join(FORMATS)}, or stepmark compare {reference} --format {format_}",
         )
-    if reference == PUBLISHED:
-        return PUBLISHED
+    if reference == PUBLISHED or reference in reference_names():
+        return reference
     with Store.open(store_url(store), create=False) as opened:
         return opened.resolve(reference)
 
@@ -53,11 +54,17 @@ def print_against(
 
     with Store.open(store_url(store), create=False) as opened:
         if format_ == "criterion":
-            print_report(format_, judgement, recording, previous=opened.load(against))
+            print_report(format_, judgement, recording, previous=_previous(opened, against, recording))
             return
         print_report(format_, judgement, recording, phases=phases)
         click.echo()
         print_comparison(format_, compare_stored(opened, against, recording), phases=phases)
+
+
+def _previous(store: Store, against: str, recording: Recording) -> Recording:
+    if against not in reference_names():
+        return store.load(against)
+    return reference_run(against, [outline.name for outline in recording.run.suites])
 
 
 def _print_published(judgement: Judgement) -> None:

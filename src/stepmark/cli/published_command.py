@@ -13,7 +13,7 @@ from stepmark.errors import UsageError
     "--format", "format_", metavar="FORMAT", help="Print the file as it was published, from records."
 )
 def command(name: str | None, format_: str | None) -> int:
-    """List the published results, or show one: its tables, corrections and defects."""
+    """List the published results and references, or show a result: tables, corrections and defects."""
     if name is None:
         if format_ is not None:
             raise UsageError("--format of which result?", remedy="stepmark published lora --format criterion")
@@ -26,10 +26,15 @@ def _list() -> int:
 
     from stepmark.published.catalogue import PUBLICATIONS
     from stepmark.published.defects import defects_of
-    from stepmark.report.published_sheet import publications_sheet
+    from stepmark.published.references import references
+    from stepmark.report.published_sheet import publications_sheet, references_sheet
 
     numbers = [len(defects_of(name)) for name in PUBLICATIONS]
-    Console(highlight=False).print(publications_sheet(list(PUBLICATIONS.values()), numbers))
+    console = Console(highlight=False)
+    console.print(publications_sheet(list(PUBLICATIONS.values()), numbers))
+    if known := references():
+        console.print()
+        console.print(references_sheet(known))
     return 0
 
 

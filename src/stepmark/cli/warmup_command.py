@@ -27,7 +27,7 @@ FAILED_LAUNCHES = 3
 )
 @click.option("--set", "set_", multiple=True, metavar="AXIS=VALUES", help="Other values: features=512.")
 @click.option("--dtype", metavar="NAME", help="Instead of the suite's: float32.")
-@click.option("--mode", metavar="NAME", help="Instead of the suite's: train.")
+@click.option("--mode", metavar="NAMES", help="Instead of the suite's: train; and how: graph, compiled.")
 @click.option("--device", default="cpu", show_default=True, metavar="cpu|cuda|auto")
 @click.option("--threads", default="1", show_default=True, metavar="N|auto", help="Of torch's operators.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Parameters and inputs follow.")

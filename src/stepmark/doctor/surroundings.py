@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stepmark.doctor.text import listed, span
 from stepmark.doctor.unknown import unknown
+from stepmark.records.card import CardFacts
 from stepmark.records.diagnosis import Check, Diagnosis, State
 from stepmark.records.machine import GpuCard, MachineFacts
 
@@ -89,8 +90,14 @@ def _card(card: GpuCard) -> str:
     parts = [card.name]
     if card.mhz is not None and card.max_mhz is not None:
         parts.append(f"{card.mhz:.0f} of {card.max_mhz:.0f} MHz")
+    if card.memory_mhz is not None:
+        parts.append(f"memory {card.memory_mhz:.0f} MHz")
+    if card.watts is not None:
+        limit = card.facts.power_limit_watts if card.facts else None
+        parts.append(f"{card.watts:.0f} W" if limit is None else f"{card.watts:.0f} of {limit:.0f} W")
     if card.celsius is not None:
         parts.append(f"{card.celsius:.0f} degrees")
+    parts += _lasting(card.facts) if card.facts is not None else []
     if card.slowed_by:
         parts.append(f"slowed by {' and '.join(card.slowed_by)}")
     if card.processes:
@@ -99,6 +106,14 @@ def _card(card: GpuCard) -> str:
     elif card.processes is not None:
         parts.append("nobody else on it")
     return ", ".join(parts)
+
+
+def _lasting(facts: CardFacts) -> list[str]:
+    """What a run under the same name may differ in from card to card."""
+    parts = [] if facts.memory_bytes is None else [f"{facts.memory_bytes / 2**30:.0f} GiB"]
+    parts += [] if facts.ecc is None else ["ECC on" if facts.ecc else "ECC off"]
+    parts += [] if facts.driver is None else [f"driver {facts.driver}"]
+    return [*parts, *([] if facts.uuid is None else [facts.uuid])]
 
 
 def check_python(facts: MachineFacts) -> Diagnosis:

@@ -13,9 +13,16 @@ from stepmark.engines.nurseries import ForkNursery, SpawnNursery
 from stepmark.engines.process import Nursery, Tick, WorkerProcess
 from stepmark.engines.remote_lane import RemoteLane
 from stepmark.engines.stopwatch import LaunchWatch, Stopwatch
+from stepmark.engines.whole_launch import (
+    Attendance,
+    ended,
+    launch_one_by_one,
+    launch_together,
+    stopped_by_user,
+)
 from stepmark.errors import BenchFileError
 from stepmark.instruments.device_pace import pace_of
-from stepmark.measure.assemble import Ended, last_entered, launch_trial, solo_trial, warmup_trial
+from stepmark.measure.assemble import last_entered, launch_trial, solo_trial, warmup_trial
 from stepmark.measure.assignment import Assignment, LaunchAssignment, SoloAssignment, WarmupAssignment
 from stepmark.measure.engine import CutOff
 from stepmark.measure.launch import conduct
@@ -28,8 +35,6 @@ from stepmark.measure.protocol import (
     Event,
     FirstIterations,
     LaneAlone,
-    LaneFailed,
-    Launch,
     MeasureCeilings,
     Refused,
     Request,
@@ -96,7 +101,9 @@ class LocalEngine:
             case LaunchAssignment():
                 if assignment.settings.isolation is Isolation.SEPARATE:
                     return self._separate_launch(assignment)
-                return self._shared_launch(assignment)
+                together = assignment.settings.isolation is Isolation.SHARED
+                launch = launch_together if together else launch_one_by_one
+                return launch(assignment, self._attendance)
 
     def ceilings(self, device: str) -> Ceilings | None:
         """The best rates of the device, measured now; None where that came to nothing."""
@@ -152,6 +159,10 @@ class LocalEngine:
     def _start(self, request: Request, *, turns: bool = False) -> WorkerProcess:
         return WorkerProcess(self._nursery, request, timeout=self._settings.timeout, with_turns=turns)
 
+    @property
+    def _attendance(self) -> Attendance:
+        return Attendance(start=self._start, learn=self._learn, tick=self._tick, watch=self._launch_watch())
+
     def _launch_watch(self) -> LaunchWatch:
         return LaunchWatch(self._fork.pid if self._fork is not None else None)
 
@@ -163,7 +174,7 @@ class LocalEngine:
             worker.join(self._tick)
             if learn:
                 self._learn(worker)
-            return assemble(_ended(worker), timing=stopwatch.timing(), death=worker.death())
+            return assemble(ended(worker), timing=stopwatch.timing(), death=worker.death())
         finally:
             worker.close()
 
@@ -186,50 +197,16 @@ class LocalEngine:
         )
         return self._attend(request, partial(solo_trial, assignment))
 
-    def _shared_launch(self, assignment: LaunchAssignment) -> LaunchTrial:
-        stopwatch = self._launch_watch()
-        worker = self._start(
-            Launch(
-                source=assignment.source,
-                cases=assignment.cases,
-                settings=assignment.settings,
-                seed=assignment.seed,
-            )
-        )
-        try:
-            stopped = _stopped_by_user(lambda: worker.join(self._tick))
-            if stopped:
-                worker.kill()
-            self._learn(worker)
-            death = None if stopped else worker.death()
-            events = [*worker.read_all()]
-            if death is not None:
-                events.append(LaneFailed(variant=last_entered(events).variant, failure=death))
-            trial = launch_trial(
-                assignment,
-                events,
-                processes=[_ended(worker)],
-                timing=stopwatch.timing(),
-                load=stopwatch.load,
-                activity=stopwatch.activity(events),
-                cut_short=stopped or death is not None,
-            )
-        finally:
-            worker.close()
-        if stopped:
-            raise CutOff(trial)
-        return trial
-
     def _separate_launch(self, assignment: LaunchAssignment) -> LaunchTrial:
         stopwatch = self._launch_watch()
         workers: list[WorkerProcess] = []
         events: list[Event] = []
         try:
-            stopped = _stopped_by_user(lambda: self._alternate(assignment, workers, events))
+            stopped = stopped_by_user(lambda: self._alternate(assignment, workers, events))
             trial = launch_trial(
                 assignment,
                 events,
-                processes=[_ended(worker) for worker in workers],
+                processes=[ended(worker) for worker in workers],
                 timing=stopwatch.timing(),
                 load=stopwatch.load,
                 activity=stopwatch.activity(event for worker in workers for event in worker.events),
@@ -265,15 +242,3 @@ class LocalEngine:
         )
         for lane in lanes:
             lane.leave()
-
-
-def _stopped_by_user(act: Callable[[], None]) -> bool:
-    try:
-        act()
-    except KeyboardInterrupt:
-        return True
-    return False
-
-
-def _ended(worker: WorkerProcess) -> Ended:
-    return Ended(events=worker.read_all(), started_by=worker.started_by, output=worker.output())

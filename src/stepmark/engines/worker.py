@@ -18,7 +18,8 @@ from stepmark.authoring.suite import Suite
 from stepmark.engines.turns import take_turns
 from stepmark.errors import StepmarkError
 from stepmark.instruments.descendants import descendants_seconds
-from stepmark.instruments.device_pace import pace_of
+from stepmark.instruments.device_memory import release_device_memory
+from stepmark.instruments.device_pace import glance_of, pace_of
 from stepmark.instruments.displacement import displace
 from stepmark.instruments.inspection.memory import overlook, remember_import, remember_start
 from stepmark.instruments.torch_binding import bind
@@ -249,7 +250,7 @@ def _launch(request: Launch, emit: Emit) -> None:
     except BaseException as error:
         emit(LaneFailed(variant=None, failure=from_exception(error, Stage.IMPORT)))
         return
-    sights = ProcessSights(TorchWatch(cell.device))
+    sights = ProcessSights(TorchWatch(cell.device), glance_of(cell.device))
     lanes = [
         HostedLane(
             case.variant,
@@ -257,6 +258,7 @@ def _launch(request: Launch, emit: Emit) -> None:
             instrument_for(cell.device),
             request.settings,
             sights=sights,
+            release=release_device_memory,
         )
         for case in request.cases
     ]
@@ -277,6 +279,7 @@ def _lane_alone(request: LaneAlone, emit: Emit, turns: socket.socket) -> None:
         _Instances(_suite(request.source, case), case, request.seed),
         instrument_for(case.cell.device),
         request.settings,
-        sights=ProcessSights(TorchWatch(case.cell.device)),
+        sights=ProcessSights(TorchWatch(case.cell.device), glance_of(case.cell.device)),
+        release=release_device_memory,
     )
     take_turns(lane, emit, turns)

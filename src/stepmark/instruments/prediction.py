@@ -16,6 +16,7 @@ import torch
 
 from stepmark.authoring.needs import Needs
 from stepmark.errors import TooLarge, TooLong
+from stepmark.instruments.device_memory import available_memory
 
 GIB = 2.0**30
 SHARE = 0.9
@@ -25,7 +26,8 @@ LONGEST_STEP = 30.0
 hour for one cell."""
 LARGE = 1e11
 """Operations below which no device takes long."""
-PROBE = 512
+PROBE = {"cpu": 512, "cuda": 4096}
+"""Sizes of the product: an accelerator is not busy with less, and launching would be timed."""
 
 
 def refuse_hopeless(needs: Needs, *, device: torch.device, dtype: torch.dtype) -> None:
@@ -48,7 +50,8 @@ def refuse_hopeless(needs: Needs, *, device: torch.device, dtype: torch.dtype) -
 
 def _memory_left(device: torch.device) -> float:
     if device.type == "cuda":
-        return float(torch.cuda.mem_get_info(device)[0])
+        # What the process holds without using it can be used again.
+        return float(available_memory(device) - torch.cuda.memory_allocated(device))
     return min(float(psutil.virtual_memory().available), _group_memory_left())
 
 
@@ -63,7 +66,8 @@ def _group_memory_left(group: Path = Path("/sys/fs/cgroup")) -> float:
 
 def _rate(device: torch.device, dtype: torch.dtype) -> float:
     """Operations a second of a square matrix product, the fastest of three."""
-    left, right = (torch.ones(PROBE, PROBE, device=device, dtype=dtype) for _ in range(2))
+    size = PROBE[device.type]
+    left, right = (torch.ones(size, size, device=device, dtype=dtype) for _ in range(2))
     spent = []
     for _ in range(3):
         begin = time.perf_counter()
@@ -71,4 +75,4 @@ def _rate(device: torch.device, dtype: torch.dtype) -> float:
         if device.type == "cuda":
             product[0, 0].item()
         spent.append(time.perf_counter() - begin)
-    return 2.0 * PROBE**3 / min(spent)
+    return 2.0 * size**3 / min(spent)

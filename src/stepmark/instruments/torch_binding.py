@@ -15,25 +15,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import msgspec
 import torch
 
 from stepmark.authoring.point import Point
 from stepmark.authoring.suite import Variant
 from stepmark.authoring.workload import Ops, Step, Workload
 from stepmark.errors import BenchFileError
+from stepmark.instruments.graph_capture import REPEATS, capture, make_capturable
 from stepmark.instruments.inspection.examine import examine
 from stepmark.instruments.inspection.numbers import check_operations
 from stepmark.instruments.inspection.step_numbers import Claim, check_step
 from stepmark.instruments.inspection.subject import Subject, named_parameters
+from stepmark.instruments.l2_flush import flush_of
 from stepmark.instruments.prediction import refuse_hopeless
 from stepmark.instruments.torch_evidence import declared, evidence_of
 from stepmark.instruments.torch_inputs import make_inputs, torch_dtype
 from stepmark.instruments.torch_iteration import Iteration, under
 from stepmark.measure.program import Call, Program
-from stepmark.records.case import Case, Mode
+from stepmark.records.case import Cache, Case, Cell, Execution, Mode
+from stepmark.records.evidence import Evidence
 from stepmark.records.inspection import NumberCheck
 from stepmark.records.sample import Layout, Total
 
@@ -47,10 +52,45 @@ def bind(variant: Variant, case: Case, *, seed: int) -> Program:
     torch.manual_seed(seed)
     workload = variant.at(point)
     _check(workload, case)
+    program = _in_execution(_as_executed(workload, case.cell.execution), case.cell, device, dtype, seed)
+    return cold(program, device) if case.cell.cache is Cache.COLD else program
+
+
+def _as_executed(workload: Workload, execution: Execution) -> Workload:
+    """The workload as the execution changes it: compiled, for instance."""
+    if execution is not Execution.COMPILED:
+        return workload
+    if isinstance(workload, Step):
+        return workload if workload.compile is not False else replace(workload, compile=True)
+    compiled = {name: torch.compile(call) for name, call in workload.operations.items()}
+    return replace(workload, operations=compiled)
+
+
+def _in_execution(
+    workload: Workload, cell: Cell, device: torch.device, dtype: torch.dtype, seed: int
+) -> Program:
+    graph = cell.execution is Execution.GRAPH
     if isinstance(workload, Ops):
-        return _operations(workload, device)
-    bound = _BoundStep(workload, mode=case.cell.mode, device=device, dtype=dtype, seed=seed)
-    return bound.inference() if case.cell.mode is Mode.FORWARD else bound.training()
+        program = _operations(workload, device, compiled=cell.execution is Execution.COMPILED)
+    else:
+        bound = _BoundStep(workload, mode=cell.mode, device=device, dtype=dtype, seed=seed)
+        forward_only = cell.mode is Mode.FORWARD
+        program = bound.inference() if forward_only else bound.training(capturable=graph)
+    if not graph:
+        return program
+    return capture(program, device, repeats=1 if cell.cache is Cache.COLD else REPEATS)
+
+
+def cold(program: Program, device: torch.device) -> Program:
+    """The same program with a flush of the device's cache before every iteration, and the proof of it."""
+    flush = flush_of(device)
+    inspect = program.inspect
+
+    def with_proof() -> Evidence:
+        seen = inspect() if inspect else Evidence(layout=program.layout)
+        return msgspec.structs.replace(seen, cache=flush.evidence)
+
+    return replace(program, flush=flush.call, flush_seconds=flush.seconds, inspect=with_proof)
 
 
 def _check(workload: Workload | Any, case: Case) -> None:
@@ -66,7 +106,7 @@ def _check(workload: Workload | Any, case: Case) -> None:
         raise BenchFileError(f"{who} returned a Step in mode ops: declare modes=['train'] or ['forward']")
 
 
-def _operations(ops: Ops, device: torch.device) -> Program:
+def _operations(ops: Ops, device: torch.device, *, compiled: bool) -> Program:
     first = next(iter(ops.totals)) if ops.totals else next(iter(ops.operations))
     layout = Layout(
         phases=tuple(ops.operations),
@@ -78,7 +118,15 @@ def _operations(ops: Ops, device: torch.device) -> Program:
     return Program(
         layout=layout,
         calls=calls,
-        inspect=partial(evidence_of, layout, (), (), None, _nothing, claims=declared(ops)),
+        inspect=partial(
+            evidence_of,
+            layout,
+            (),
+            (),
+            None,
+            _nothing,
+            claims=msgspec.structs.replace(declared(ops), compile=compiled),
+        ),
         examine=partial(examine, subject),
         verify=partial(_check_operations, ops) if ops.references else None,
     )
@@ -138,7 +186,7 @@ class _BoundStep:
             verify=self._verify(subject, partial(under, torch.no_grad, call), _nothing),
         )
 
-    def training(self) -> Program:
+    def training(self, *, capturable: bool = False) -> Program:
         """forward, loss, backward and optimizer, as far as the step has them."""
         trainable = [parameter for parameter in self.parameters if parameter.requires_grad]
         given = [one for one in (*self.inputs, *self.targets) if isinstance(one, torch.Tensor)]
@@ -151,6 +199,8 @@ class _BoundStep:
         if self._make_optimizer and not trainable:
             raise ValueError("this step has an optimizer but no parameters to train")
         optimizer = self._make_optimizer(trainable) if self._make_optimizer else None
+        if capturable:
+            make_capturable(optimizer)
         iteration = self._iteration(leaves)
         phases: dict[str, Call] = {"forward": iteration.forward}
         if self.loss is not None:

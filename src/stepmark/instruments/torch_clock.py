@@ -3,8 +3,9 @@
 Timing model
 ------------
 CPU: `time.perf_counter_ns`, about 50 ns a reading. Operators return when their work is done.
-Accelerator: the device is synchronised before each reading, so a phase includes the wait for its own kernels
-and none of another's. Launch latency is inside. (Device events, which exclude it, are another clock.)
+CUDA: events on the current stream, with the host's time beside them (event_clock.py).
+Accelerators without events: the device is synchronised before each reading, so a phase includes the wait for
+its own kernels and none of another's. Launch latency is inside.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import torch
 
@@ -19,9 +21,16 @@ import torch
 class TorchInstrument:
     """The CPU's clock with torch's global flags."""
 
-    mark = staticmethod(time.perf_counter_ns)
+    queues = False
+    mark: Callable[[], Any] = staticmethod(time.perf_counter_ns)
 
-    def nanoseconds(self, marks: Sequence[int]) -> Sequence[int]:
+    def begin(self) -> None:
+        """Nothing is under way."""
+
+    def nanoseconds(self, marks: Sequence[Any]) -> Sequence[int]:
+        return marks
+
+    def host_nanoseconds(self, marks: Sequence[Any]) -> Sequence[int]:
         return marks
 
     def flags(self) -> Mapping[str, str]:
@@ -38,7 +47,10 @@ class SynchronisedInstrument(TorchInstrument):
     """A clock that waits for the accelerator before it is read."""
 
     def __init__(self, device: str) -> None:
-        self._synchronise = partial(torch.cuda.synchronize, device)
+        self._synchronise = partial(torch.get_device_module(device).synchronize, device)
+
+    def begin(self) -> None:
+        self._synchronise()
 
     def mark(self) -> int:
         self._synchronise()
@@ -47,7 +59,13 @@ class SynchronisedInstrument(TorchInstrument):
 
 def instrument_for(device: str) -> TorchInstrument:
     """The instrument that measures this device."""
-    return TorchInstrument() if device == "cpu" else SynchronisedInstrument(device)
+    if device == "cpu":
+        return TorchInstrument()
+    if device.partition(":")[0] != "cuda":
+        return SynchronisedInstrument(device)
+    from stepmark.instruments.event_clock import EventInstrument
+
+    return EventInstrument(device)
 
 
 def torch_flags() -> dict[str, str]:

@@ -11,6 +11,7 @@ import torch
 
 from stepmark.authoring.expectation import Expect
 from stepmark.authoring.workload import Ops, Step
+from stepmark.instruments.device_memory import device_memory
 from stepmark.instruments.inspection.conditions import conditions
 from stepmark.records.evidence import Declared, Evidence, TensorFacts
 from stepmark.records.sample import Layout
@@ -37,6 +38,7 @@ def evidence_of(
         inputs=tuple(tensor_facts(one) for one in inputs if isinstance(one, torch.Tensor)),
         output=tensor_facts(last) if isinstance(last, torch.Tensor) else None,
         peak_rss_bytes=_peak_rss(),
+        device_memory=device_memory((*parameters, *inputs)),
         declared=claims or Declared(),
         conditions=conditions(),
     )

@@ -7,23 +7,29 @@ import re
 import torch
 
 from stepmark.errors import UsageError
+from stepmark.instruments.card import open_card
 from stepmark.instruments.torch_clock import torch_flags
+from stepmark.records.card import CardFacts
 from stepmark.records.environment import TorchFacts
 
 
 def torch_facts() -> TorchFacts:
     """What of torch can change a number."""
+    num_devices = torch.cuda.device_count() if torch.cuda.is_available() else 0
     return TorchFacts(
         version=str(torch.__version__),
         build=torch.__config__.show().strip(),
         threads=torch.get_num_threads(),
         interop_threads=torch.get_num_interop_threads(),
         flags=tuple(torch_flags().items()),
-        devices=tuple(
-            torch.cuda.get_device_name(index)
-            for index in range(torch.cuda.device_count() if torch.cuda.is_available() else 0)
-        ),
+        devices=tuple(torch.cuda.get_device_name(index) for index in range(num_devices)),
+        cards=tuple(facts for index in range(num_devices) if (facts := _card_facts(index)) is not None),
     )
+
+
+def _card_facts(index: int) -> CardFacts | None:
+    card = open_card(f"cuda:{index}")
+    return card.facts() if card is not None else None
 
 
 def resolve_device(choice: str) -> str:

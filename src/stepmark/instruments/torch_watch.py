@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
+from stepmark.instruments.kernel_tuning import TUNING
 from stepmark.instruments.torch_gauges import COMPILING, compiler_times, is_autotuning
 
 Memory = Callable[[], int | None]
@@ -28,14 +29,14 @@ class TorchWatch:
         self._num_names = -1
 
     def compilations(self) -> int:
-        """Pieces of work of torch's compiler so far, and of its search for the best kernel."""
+        """Pieces of work of torch's compiler so far, and kernels that were compiled, tuned or tried."""
         times = compiler_times()
         if len(times) != self._num_names:  # names only ever come, and rarely; their lists grow
             self._num_names = len(times)
             self._counted = tuple(
                 each for name, each in times.items() if name in COMPILING or is_autotuning(name)
             )
-        return sum(map(len, self._counted))
+        return sum(map(len, self._counted)) + TUNING.count()
 
 
 class ResidentMemory:

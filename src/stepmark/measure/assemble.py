@@ -26,7 +26,9 @@ from stepmark.measure.protocol import (
     SoloDone,
     Warmed,
 )
+from stepmark.measure.sampler import Block
 from stepmark.measure.watch import READINGS
+from stepmark.records.card import pack_readings
 from stepmark.records.environment import LoadFacts
 from stepmark.records.outcome import Failure, Stage
 from stepmark.records.sample import Sample, pack
@@ -149,7 +151,7 @@ class _LaneNotes:
             process=process,
             warmup=self.warmed.warmup if self.warmed else None,
             samples=tuple(
-                Sample(phase=phase, iterations=n, nanoseconds=pack(b.nanoseconds[i] for b in self.blocks))
+                sample_of(phase, n, i, self.blocks)
                 for i, (phase, n) in enumerate(zip(layout.phases if layout else (), iterations, strict=False))
             ),
             rounds=pack(block.round for block in self.blocks),
@@ -158,6 +160,18 @@ class _LaneNotes:
             clock_seconds=self.built.clock_seconds if self.built else 0.0,
             failure=replace(self.failure, launch=launch) if self.failure else None,
         )
+
+
+def sample_of(phase: str, iterations: int, place: int, blocks: Sequence[BlockDone | Block]) -> Sample:
+    """The phase at that place of the layout, from blocks in the order of their rounds."""
+    queued = bool(blocks) and all(block.host for block in blocks)
+    return Sample(
+        phase=phase,
+        iterations=iterations,
+        nanoseconds=pack(block.nanoseconds[place] for block in blocks),
+        host=pack(block.host[place] for block in blocks) if queued else b"",
+        lag=pack(block.lag[place] for block in blocks) if queued else b"",
+    )
 
 
 def lane_watch(blocks: Sequence[BlockDone]) -> LaneWatch:
@@ -169,6 +183,7 @@ def lane_watch(blocks: Sequence[BlockDone]) -> LaneWatch:
         first_compiled=compiled[0] if compiled else None,
         live_bytes=_thinned_sums(block.grown or 0 for block in read),
         own_bytes=_thinned_sums(block.own or 0 for block in read),
+        card=pack_readings((block.round, block.card) for block in blocks if block.card is not None),
     )
 
 
@@ -185,10 +200,12 @@ def _with_pace(activity: LaunchActivity | None, paces: Sequence[Paced]) -> Launc
         return activity
     first, last = paces[0].megahertz, paces[-1].megahertz
     both_known = len(paces) > 1 and first is not None and last is not None
+    cards = [pace.card for pace in paces if pace.card is not None]
     return replace(
         activity or LaunchActivity(),
         megahertz=(first, last) if both_known else None,
         throttle_reasons=tuple(dict.fromkeys(reason for pace in paces for reason in pace.slowed_by)),
+        card=(cards[0], cards[-1]) if len(cards) > 1 else None,
     )
 
 

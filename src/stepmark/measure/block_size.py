@@ -7,6 +7,10 @@ two blocks cancel what they share only while they are close in time. Two instanc
 step of 0.6 ms, interleaved for 3 s: standard error of the median log-ratio 0.19 % with one step a block,
 0.34 % with 4, 0.51 % with 16 (`python -m benchmarks.blocks`; 2-core Xeon virtual machine, torch 2.13,
 2026-11-15).
+
+On a device with a queue a reading is an event: 3.8 µs of the host's time on a machine with an H200, so blocks
+are QUEUED_LONGER times as long, which keeps it at 0.2 % of a block that waits for the host; on the device it
+takes 1.3 µs. A device also has no millisecond moods: what changes its pace is heat and power.
 """
 
 from __future__ import annotations
@@ -17,8 +21,12 @@ MOST_ITERATIONS = 100_000
 """An empty operation would otherwise ask for millions of calls between two readings."""
 
 
+QUEUED_LONGER = 4.0
+
+
 def block_size(seconds: Sequence[float], *, whole: int | None, block_seconds: float) -> tuple[int, ...]:
-    """Iterations per phase, from the seconds each phase takes once; `whole` is the index of the whole phase.
+    """Iterations per phase, from the seconds each phase takes once, with what else each iteration costs;
+    `whole` is the index of the whole phase.
 
     Phases of a whole share one count, half of what fills the block, because the whole and its phases are
     timed in turn (sampler.py); operations share the block's time equally.

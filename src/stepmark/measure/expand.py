@@ -1,4 +1,4 @@
-"""From outlines to cases: every variant at every point of the axes, in every dtype and mode."""
+"""From outlines to cases: every variant at every point of the axes, in every dtype, mode and regime."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from stepmark.errors import UsageError
 from stepmark.measure.filter import Filter
-from stepmark.records.case import AxisValue, Case, Cell, Mode
+from stepmark.records.case import AxisValue, Cache, Case, Cell, Execution, Mode
 from stepmark.records.outline import Axis, SuiteOutline, VariantOutline
 
 STANDARD = "standard"
@@ -30,6 +31,10 @@ class Selection:
     """A filter."""
     dtypes: tuple[str, ...] = ()
     modes: tuple[Mode, ...] = ()
+    executions: tuple[Execution, ...] = ()
+    """None means eager."""
+    caches: tuple[Cache, ...] = ()
+    """None means warm, and for operations on CUDA both."""
     preset: str = STANDARD
     """Which of their presets the suites measure; those that do not have it measure their own axes."""
 
@@ -52,9 +57,29 @@ def select(outlines: Sequence[SuiteOutline], selection: Selection) -> tuple[Suit
     )
 
 
-def expand(outlines: Sequence[SuiteOutline], *, condition: str | None, device: str) -> tuple[Case, ...]:
-    """All cases in order: suite, mode, dtype, point, variant."""
-    cases = [case for outline in outlines for case in _existing(outline, device)]
+def cases_of(outlines: Sequence[SuiteOutline], selection: Selection, *, device: str) -> tuple[Case, ...]:
+    """What a selection asks of outlines that `select` has put it into."""
+    return expand(
+        outlines,
+        condition=selection.condition,
+        device=device,
+        executions=selection.executions,
+        caches=selection.caches,
+    )
+
+
+def expand(
+    outlines: Sequence[SuiteOutline],
+    *,
+    condition: str | None,
+    device: str,
+    executions: Sequence[Execution] = (),
+    caches: Sequence[Cache] = (),
+) -> tuple[Case, ...]:
+    """All cases in order: suite, mode, execution, cache, dtype, point, variant."""
+    _refuse_regimes(device, executions, caches)
+    regimes = _Regimes(device, tuple(executions) or (Execution.EAGER,), tuple(caches))
+    cases = [case for outline in outlines for case in _existing(outline, regimes)]
     if condition is None:
         return tuple(cases)
     axes = {axis.name for outline in outlines for axis in outline.axes}
@@ -99,16 +124,49 @@ def _refuse_unknown_preset(outlines: Sequence[SuiteOutline], preset: str) -> Non
         )
 
 
-def _existing(outline: SuiteOutline, device: str) -> list[Case]:
+class _Regimes(NamedTuple):
+    device: str
+    executions: tuple[Execution, ...]
+    chosen: tuple[Cache, ...]
+
+    def caches(self, mode: Mode) -> tuple[Cache, ...]:
+        """Operations on CUDA are measured in both regimes unless the user says otherwise: nobody knows
+        which of them the operation will meet in a model."""
+        if self.chosen:
+            return self.chosen
+        return tuple(Cache) if mode is Mode.OPS and _is_cuda(self.device) else (Cache.WARM,)
+
+
+def _is_cuda(device: str) -> bool:
+    return device.partition(":")[0] == "cuda"
+
+
+def _refuse_regimes(device: str, executions: Sequence[Execution], caches: Sequence[Cache]) -> None:
+    """What a device cannot do honestly is refused before anything is measured."""
+    if _is_cuda(device):
+        return
+    if Execution.GRAPH in executions:
+        raise UsageError(
+            f"there are no CUDA graphs on {device}", remedy="use --device cuda, or --mode compiled"
+        )
+    if Cache.COLD in caches:
+        raise UsageError(
+            f"caches can be made cold on CUDA only: on {device} nothing shows that a flush reached all "
+            "levels, and what it leaves to be written back falls into the clock",
+            remedy="use --device cuda, or --cache warm",
+        )
+
+
+def _existing(outline: SuiteOutline, regimes: _Regimes) -> list[Case]:
     """The cases at points that the suite's own condition admits."""
-    cases = _cases(outline, device)
+    cases = _cases(outline, regimes)
     if not outline.where:
         return cases
     exists = Filter(outline.where, {axis.name for axis in outline.axes}).admits
     return [case for case in cases if exists(case)]
 
 
-def _cases(outline: SuiteOutline, device: str) -> list[Case]:
+def _cases(outline: SuiteOutline, regimes: _Regimes) -> list[Case]:
     names = [axis.name for axis in outline.axes]
     return [
         Case(
@@ -116,12 +174,16 @@ def _cases(outline: SuiteOutline, device: str) -> list[Case]:
             cell=Cell(
                 suite=outline.name,
                 axes=tuple(zip(names, values, strict=True)),
-                device=device,
+                device=regimes.device,
                 dtype=dtype,
                 mode=mode,
+                execution=execution,
+                cache=cache,
             ),
         )
         for mode in outline.modes
+        for execution in regimes.executions
+        for cache in regimes.caches(mode)
         for dtype in outline.dtypes
         for values in product(*(axis.values for axis in outline.axes))
         for variant in outline.variants

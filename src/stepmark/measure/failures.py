@@ -8,7 +8,7 @@ import traceback
 from pathlib import Path
 from types import TracebackType
 
-from stepmark.errors import StepmarkError, TooLarge, TooLong, Unsupported
+from stepmark.errors import StepmarkError, TooLarge, TooLong, Uncapturable, Unsupported
 from stepmark.records.outcome import Cause, Failure, Outcome, Stage
 
 _ALLOCATION_MESSAGES = (
@@ -39,6 +39,8 @@ def from_exception(error: BaseException, stage: Stage) -> Failure:
     outcome, cause = Outcome.CRASHED, Cause.EXCEPTION
     if isinstance(error, Unsupported):
         outcome, cause, message = Outcome.UNSUPPORTED, Cause.DECLARED, line or "declared unsupported"
+    elif isinstance(error, Uncapturable):
+        outcome, message = Outcome.UNSUPPORTED, line
     elif isinstance(error, TooLarge):
         outcome, cause, message = Outcome.OUT_OF_MEMORY, Cause.PREDICTED, line
     elif isinstance(error, TooLong):
@@ -52,6 +54,18 @@ def from_exception(error: BaseException, stage: Stage) -> Failure:
     return Failure(
         outcome=outcome, cause=cause, stage=stage, message=message, traceback=user_traceback(error)
     )
+
+
+def forget_frames(error: BaseException) -> None:
+    """Let go of all that the frames of an exception and of its causes hold: tensors, mostly."""
+    seen: list[BaseException] = []
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        one = waiting.pop()
+        if one is not None and not any(one is each for each in seen):
+            seen.append(one)
+            one.__traceback__ = None
+            waiting += [one.__cause__, one.__context__]
 
 
 def _text(error: BaseException) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from stepmark.errors import UsageError
 from stepmark.records.case import Case
 
-OWN_NAMES = ("suite", "variant", "device", "dtype", "mode")
+OWN_NAMES = ("suite", "variant", "device", "dtype", "mode", "execution", "cache")
 """Names a filter may use besides the axes."""
 
 _ALLOWED = (
@@ -66,6 +66,7 @@ class Filter:
         cell = case.cell
         values |= {"suite": cell.suite, "variant": case.variant, "device": cell.device}
         values |= {"dtype": cell.dtype, "mode": cell.mode.value}
+        values |= {"execution": cell.execution.value, "cache": cell.cache.value}
         try:
             return bool(eval(self._code, {"__builtins__": {}}, values))
         except NameError:

@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from stepmark.measure.block_size import block_size
-from stepmark.measure.failures import LaneStopped, from_exception
+from stepmark.measure.block_size import QUEUED_LONGER, block_size
+from stepmark.measure.failures import LaneStopped, forget_frames, from_exception
 from stepmark.measure.instrument import Instrument
 from stepmark.measure.program import Program
 from stepmark.measure.protocol import BlockDone, Built, Event, FlagsChanged, Warmed
-from stepmark.measure.sampler import clock_cost, run_block
+from stepmark.measure.sampler import Block, clock_cost, run_block, take_block
 from stepmark.measure.steady import LEAST, is_steady
 from stepmark.measure.watch import LaneSights, ProcessSights, Unwatched
 from stepmark.records.outcome import Stage
@@ -27,6 +27,12 @@ FIRST = 3
 SETTLING = 0.003
 """Seconds a lane that was built anew runs, at least twice, before it is timed again: the process is warm,
 only its memory is new."""
+LEAD_IN = 0.0001
+"""Seconds of untimed iterations, at least one, before a block on a device with a queue: they bring the
+caches back and fill the queue."""
+LONG = 0.02
+"""Seconds of an iteration on such a device from which it is timed whole and apart at once, without a lead-in:
+the readings inside, the empty queue and the neighbour's caches are then less than 0.2 % of it."""
 
 
 class Lane(Protocol):
@@ -57,8 +63,11 @@ class HostedLane:
         *,
         sights: ProcessSights | None = None,
         now: Callable[[], float] = time.perf_counter,
+        release: Callable[[], object] | None = None,
     ) -> None:
+        """`release` gives the memory that the process holds without using it back to the device."""
         self._variant = variant
+        self._release = release
         self._bind = bind
         self._instrument = instrument
         self._settings = settings
@@ -67,6 +76,8 @@ class HostedLane:
         self._now = now
         self._program: Program
         self._iterations: tuple[int, ...]
+        self._seconds = 0.0
+        """Of one round of the program's calls, as far as it is known."""
 
     @property
     def variant(self) -> str:
@@ -97,9 +108,20 @@ class HostedLane:
             event = act()
         except BaseException as error:
             self._instrument.restore(before)
-            raise LaneStopped(from_exception(error, stage)) from error
+            stopped = LaneStopped(from_exception(error, stage))
+            forget_frames(error)
+            self._let_go()
+            raise stopped from error
         changes = self._flag_changes(before, number)
         return changes if event is None else (event, *changes)
+
+    def _let_go(self) -> None:
+        """A lane that stopped leaves its memory to its neighbours: what the frames of its failure held is
+        gone, now its program."""
+        self.__dict__.pop("_program", None)
+        gc.collect()
+        if self._release is not None:
+            self._release()
 
     def _build(self) -> Built:
         self._program = self._bind()
@@ -126,19 +148,31 @@ class HostedLane:
 
     def _block(self, number: int, *, lead_in: bool) -> BlockDone:
         self._sights.before()
-        if lead_in:
-            self._program.iterate()
-        totals = run_block(self._program, self._iterations, self._instrument)
+        block = self._take(lead_in=self._lead_in() if self._instrument.queues else int(lead_in))
         self._leave_nothing_behind()
-        seen = self._sights.after(*self._levels([totals]))
+        seen = self._sights.after(*self._levels([block.nanoseconds]))
         return BlockDone(
             variant=self._variant,
             round=number,
-            nanoseconds=totals,
+            nanoseconds=block.nanoseconds,
+            host=block.host,
+            lag=block.lag,
             compilations=seen.compilations,
             grown=seen.grown,
             own=seen.own,
+            card=seen.card,
         )
+
+    def _take(self, *, lead_in: int = 0) -> Block:
+        in_turn = self._instrument.queues and self._seconds < LONG
+        return take_block(self._program, self._iterations, self._instrument, lead_in=lead_in, in_turn=in_turn)
+
+    def _lead_in(self) -> int:
+        """Iterations before a block on a device with a queue, whoever ran before: its queue is empty when a
+        block begins."""
+        if self._seconds >= LONG:
+            return 0
+        return max(1, round(LEAD_IN / max(self._seconds, 1e-6)))
 
     def _leave_nothing_behind(self) -> None:
         """The last graph and gradients are freed before the neighbours' turn."""
@@ -153,7 +187,7 @@ class HostedLane:
         blocks: list[tuple[int, ...]] = []
         settled = False
         while not settled:
-            blocks.append(run_block(self._program, self._iterations, self._instrument))
+            blocks.append(self._take().nanoseconds)
             elapsed = self._now() - begin
             settled = elapsed >= self._settings.warmup_seconds and is_steady(self._levels(blocks))
             if elapsed >= self._settings.warmup_cap and len(blocks) >= LEAST:
@@ -181,7 +215,13 @@ class HostedLane:
         layout = self._program.layout
         seconds = [min(block[i] for block in blocks) * 1e-9 / n for i, n in enumerate(iterations)]
         whole = layout.phases.index(layout.whole) if layout.whole else None
-        self._iterations = block_size(seconds, whole=whole, block_seconds=self._settings.block_seconds)
+        spent = [each * n for each, n in zip(seconds, self._program.times, strict=True)]
+        self._seconds = spent[whole] if whole is not None else sum(spent)
+        around = [each + self._program.flush_seconds for each in spent]
+        longer = QUEUED_LONGER if self._instrument.queues else 1.0
+        self._iterations = block_size(
+            around, whole=whole, block_seconds=self._settings.block_seconds * longer
+        )
 
     def _flag_changes(self, before: Mapping[str, str], number: int | None) -> tuple[FlagsChanged, ...]:
         after = self._instrument.flags()

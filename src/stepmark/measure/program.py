@@ -19,12 +19,18 @@ class Program:
 
     layout: Layout
     calls: tuple[Call, ...]
-    """One per phase of the layout, the whole excepted: calling them in order is the iteration."""
+    """One per phase of the layout, the whole excepted: calling them in order is the iteration. A call with an
+    attribute `times` does what it does so many times (graph_capture.py): its time is divided by that."""
     prepare: Call | None = None
     """Runs before each iteration, outside the clock: clears gradients, drops the last graph.
     None lets iterations follow each other directly."""
     context: Callable[[], AbstractContextManager[object]] = nullcontext
     """Entered around a block, outside the clock: gradients off, for instance."""
+    flush: Call | None = None
+    """Empties the device's caches before each iteration of a whole and each call of an operation, outside the
+    clock; None leaves them as they are."""
+    flush_seconds: float = 0.0
+    """What that takes."""
     inspect: Callable[[], Evidence] | None = None
     """What the solo pass reads off after its plain steps."""
     examine: Callable[[], Inspection] | None = None
@@ -39,10 +45,20 @@ class Program:
         if (self.layout.whole is None) != (self.prepare is None):
             raise ValueError("a program with a whole has a prepare, one without has none")
 
+    @property
+    def times(self) -> tuple[int, ...]:
+        """Of each phase of the layout: how often one call does it, as far as is known before the first."""
+        each = iter([getattr(call, "times", 1) for call in self.calls])
+        return tuple(1 if phase == self.layout.whole else next(each) for phase in self.layout.phases)
+
     def iterate(self) -> None:
         """One iteration without any clock."""
         with self.context():
-            if self.prepare is not None:
-                self.prepare()
-            for call in self.calls:
-                call()
+            self.iterate_inside()
+
+    def iterate_inside(self) -> None:
+        """The same for who has entered the context."""
+        if self.prepare is not None:
+            self.prepare()
+        for call in self.calls:
+            call()

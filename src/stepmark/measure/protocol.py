@@ -10,6 +10,7 @@ Version history
 
 from __future__ import annotations
 
+from stepmark.records.card import CardReading
 from stepmark.records.case import Case
 from stepmark.records.ceilings import Ceilings
 from stepmark.records.environment import TorchFacts
@@ -184,12 +185,18 @@ class BlockDone(Record, frozen=True, kw_only=True, tag="block"):
     round: int
     nanoseconds: tuple[int, ...]
     """Totals per phase of the layout."""
+    host: tuple[int, ...] = ()
+    """The host's time for the same; empty where it does the work itself."""
+    lag: tuple[int, ...] = ()
+    """How far the device was behind the host at each phase's end; empty likewise."""
     compilations: int = 0
     """Frames compiled or kernels tuned in its course."""
     grown: int | None = None
     """Bytes that the process has more than at the lane's last reading; None where none was taken."""
     own: int | None = None
     """Bytes that the block added."""
+    card: CardReading | None = None
+    """Right after the block; None where none was taken."""
 
 
 class Paced(Record, frozen=True, kw_only=True, tag="paced"):
@@ -198,6 +205,8 @@ class Paced(Record, frozen=True, kw_only=True, tag="paced"):
     megahertz: float | None = None
     slowed_by: tuple[str, ...] = ()
     """What holds its clock down, for heat or power."""
+    card: CardReading | None = None
+    """Of an accelerator."""
 
 
 class FlagsChanged(Record, frozen=True, kw_only=True, tag="flags"):

@@ -4,7 +4,8 @@ Every case first passes alone. Then launches go round the cells: the first launc
 order, then the second of every cell, and so on. Launches of one cell are thus spread over the whole run, so
 that their spread contains the machine's slow changes, and a run that is cut short has a little of everything.
 After its pilot a cell has each case launched without company once; at its looks a cell may be decided and
-done; at the end the flagged cells of a sweep are measured again.
+done; at the end the flagged cells of a sweep are measured again. Variants that do not fit on an accelerator
+together, by what each took alone or because one ran out of memory beside the others, run one after another.
 """
 
 from __future__ import annotations
@@ -12,20 +13,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import inf
 from random import Random
 
 from msgspec.structs import replace
 
 from stepmark.measure.assignment import Assignment, LaunchAssignment, SoloAssignment
+from stepmark.measure.fitting import room_for
 from stepmark.measure.referee import NoReferee, Referee
 from stepmark.records.case import Case, Cell
+from stepmark.records.memory import DeviceMemory
 from stepmark.records.run import Run
 from stepmark.records.settings import Isolation, Settings
-from stepmark.records.trial import LaunchTrial, Role, SoloTrial, Trial
+from stepmark.records.trial import LaunchTrial, Role, SoloTrial, Trial, crowded_out
 from stepmark.stats.sequential import looks
 
 RESERVE = 0.15
 """Of a sweep's budget, kept for measuring flagged cells again."""
+LEAST_SHARE = 0.5
+"""Of the budget, for launches: on an accelerator a solo pass can take seconds."""
+LEAST_LAUNCHES = 3
+"""Of a single cell: with two, Student's factor is 12.7, and nothing but gross differences is decided."""
 
 
 @dataclass
@@ -45,6 +53,12 @@ class _CellState:
     """Variants whose level in company looks changed."""
     confirmed: int = 0
     decided: bool = False
+    memory: dict[str, DeviceMemory] = field(default_factory=dict)
+    """By variant: what it took of an accelerator alone."""
+
+    def room_for(self, isolation: Isolation) -> Isolation:
+        """The isolation that is wanted, or the one in which all fit on the device."""
+        return room_for([self.memory[each] for each in self.alive if each in self.memory], isolation)
 
 
 class Schedule:
@@ -64,6 +78,8 @@ class Schedule:
         self._flagged: dict[str, int] | None = None
         """Fresh launches wanted by cell; None until the first measurement of all cells is done."""
         self._done = 0
+        self._passed_at: float | None = None
+        """When the last solo pass had ended."""
         for trial in past:
             self.note(trial)
 
@@ -74,14 +90,32 @@ class Schedule:
                 return SoloAssignment(
                     case=case, source=self._source[case.cell.suite], settings=self._settings
                 )
-        budget = self._settings.budget
-        if budget is not None and elapsed >= budget:
-            return None
-        if budget is None or elapsed < budget * (1.0 - self._reserve):
+        if self._passed_at is None:
+            self._passed_at = elapsed
+        end = self._end
+        if elapsed >= end:
+            return self._next_owed()
+        if elapsed < end * (1.0 - self._reserve):
             assignment = self._next_alone() or self._next_measuring()
             if assignment is not None:
                 return assignment
         return self._next_confirming()
+
+    @property
+    def _end(self) -> float:
+        """When no more launches begin: the solo passes, which come first, leave them half of the budget."""
+        budget = self._settings.budget
+        if budget is None:
+            return inf
+        return max(budget, (self._passed_at or 0.0) + LEAST_SHARE * budget)
+
+    def _next_owed(self) -> LaunchAssignment | None:
+        """A run of one cell is not over without the launches that an answer needs, unless it was given no
+        time at all."""
+        (state, *others) = self._cells.values()
+        if others or not self._settings.budget or state.counted >= LEAST_LAUNCHES:
+            return None
+        return self._next_measuring()
 
     @property
     def _reserve(self) -> float:
@@ -129,7 +163,7 @@ class Schedule:
 
     def _lonely(self, state: _CellState) -> list[str]:
         """Variants that are to be launched without company now."""
-        if state.isolation is Isolation.SEPARATE or len(state.alive) < 2 or self._settings.alone == 0:
+        if state.isolation is not Isolation.SHARED or len(state.alive) < 2 or self._settings.alone == 0:
             return []
         if state.counted < self._settings.pilot and self._wants(state):
             return []
@@ -149,16 +183,25 @@ class Schedule:
         match trial:
             case SoloTrial():
                 self._soloed.add(trial.case.id)
-                if trial.failure is not None:
-                    self._cells[trial.case.cell.id].alive.pop(trial.case.variant, None)
+                self._note_solo(trial)
             case LaunchTrial():
                 self._note_launch(trial)
+
+    def _note_solo(self, trial: SoloTrial) -> None:
+        state, variant = self._cells[trial.case.cell.id], trial.case.variant
+        if trial.failure is not None:
+            state.alive.pop(variant, None)
+        elif trial.evidence is not None and trial.evidence.device_memory is not None:
+            state.memory[variant] = trial.evidence.device_memory
+        state.isolation = state.room_for(self._settings.isolation)
 
     def _note_launch(self, trial: LaunchTrial) -> None:
         self._referee.note(trial)
         state = self._cells[trial.cell.id]
         for lane in trial.lanes:
-            if lane.failure is not None:
+            if crowded_out(trial, lane):
+                self._set_apart(state, Isolation.ALONE)
+            elif lane.failure is not None:
                 state.alive.pop(lane.variant, None)
         state.number = max(state.number, trial.number + 1)
         match trial.role:
@@ -174,16 +217,16 @@ class Schedule:
             self._look_at_company(state)
 
     def _look_at_company(self, state: _CellState) -> None:
-        if state.isolation is Isolation.SEPARATE or not state.alone:
+        if state.isolation is not Isolation.SHARED or not state.alone:
             return
         state.doubted = frozenset(self._referee.doubted(state.cell.id))
         if state.doubted and self._referee.crowded(state.cell.id):
-            self._set_apart(state)
+            self._set_apart(state, state.room_for(Isolation.SEPARATE))
 
-    def _set_apart(self, state: _CellState) -> None:
-        """Company changes a level here: from now on every case has a process of its own, and counting begins
-        anew."""
-        state.isolation, state.counted, state.decided = Isolation.SEPARATE, 0, False
+    def _set_apart(self, state: _CellState, isolation: Isolation) -> None:
+        """Company changes a level here, or takes the memory: from now on every case has a process of its own,
+        and counting begins anew."""
+        state.isolation, state.counted, state.decided = isolation, 0, False
 
     @property
     def progress(self) -> tuple[int, int]:

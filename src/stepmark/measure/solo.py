@@ -7,16 +7,17 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from stepmark.measure.assemble import sample_of
 from stepmark.measure.failures import from_exception
 from stepmark.measure.instrument import Instrument
 from stepmark.measure.lane import Bind
 from stepmark.measure.program import Program
 from stepmark.measure.protocol import Entered, Event, LaneFailed, SoloDone
-from stepmark.measure.sampler import run_block
+from stepmark.measure.sampler import Block, run_block, take_block
 from stepmark.records.evidence import Conditions, Evidence
 from stepmark.records.inspection import Inspection
 from stepmark.records.outcome import Stage
-from stepmark.records.sample import Layout, Sample, pack
+from stepmark.records.sample import Layout
 from stepmark.records.settings import Settings
 
 MOST_STEPS = 40
@@ -44,11 +45,11 @@ def _plain_steps(program: Program, instrument: Instrument, settings: Settings) -
     layout = program.layout
     single = (1,) * len(layout.phases)
     first = run_block(program, single, instrument)
-    blocks: list[tuple[int, ...]] = []
+    blocks: list[Block] = []
     spent = 0
     while len(blocks) < settings.solo_steps or (len(blocks) < MOST_STEPS and spent < SHORT):
-        blocks.append(run_block(program, single, instrument))
-        spent += _whole(layout, blocks[-1])
+        blocks.append(take_block(program, single, instrument))
+        spent += _whole(layout, blocks[-1].nanoseconds)
     evidence = program.inspect() if program.inspect else Evidence(layout=layout)
     inspection = program.examine() if program.examine and settings.audit else None
     return SoloDone(
@@ -59,10 +60,7 @@ def _plain_steps(program: Program, instrument: Instrument, settings: Settings) -
             inspection=inspection,
             numbers=program.verify() if program.verify and settings.audit else (),
         ),
-        samples=tuple(
-            Sample(phase=phase, iterations=1, nanoseconds=pack(block[i] for block in blocks))
-            for i, phase in enumerate(layout.phases)
-        ),
+        samples=tuple(sample_of(phase, 1, i, blocks) for i, phase in enumerate(layout.phases)),
     )
 
 

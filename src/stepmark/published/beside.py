@@ -68,6 +68,7 @@ def counterpart(case: Case, published: Iterable[PublishedCell]) -> PublishedCell
         if (
             cell.suite == case.cell.suite
             and cell.mode is case.cell.mode
+            and not case.cell.regime
             and cell.variant in (None, case.variant)
             and all(axes.get(name) == value for name, value in cell.axes)
         ):

@@ -1,7 +1,8 @@
-"""A case: which variant at which point of the axes, on which device, in which dtype and mode."""
+"""A case: which variant at which point of the axes, on which device, in which dtype, mode and regime."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 from stepmark.errors import UsageError
@@ -21,6 +22,27 @@ class Mode(StrEnum):
     """Named operations, each on its own."""
 
 
+class Execution(StrEnum):
+    """How the calls of an iteration reach the device."""
+
+    EAGER = "eager"
+    """As the variant wrote them, one after the other."""
+    GRAPH = "graph"
+    """Captured once into a CUDA graph, then replayed: the whole step, or each operation."""
+    COMPILED = "compiled"
+    """By torch.compile: the step's module, or each operation."""
+
+
+class Cache(StrEnum):
+    """What the device's last-level cache holds when an iteration begins."""
+
+    WARM = "warm"
+    """What the iteration before left there."""
+    COLD = "cold"
+    """Nothing of the step's: it is flushed before every iteration of a step and every call of an operation,
+    outside the clock."""
+
+
 def mode_named(name: str) -> Mode:
     """The mode a user names."""
     try:
@@ -28,6 +50,29 @@ def mode_named(name: str) -> Mode:
     except ValueError:
         known = ", ".join(mode.value for mode in Mode)
         raise UsageError(f"there is no mode '{name}'", remedy=f"the modes are: {known}") from None
+
+
+def modes_and_executions(names: Iterable[str]) -> tuple[tuple[Mode, ...], tuple[Execution, ...]]:
+    """`train,graph` as modes and executions: every mode named runs in every execution named. Without a mode
+    the suite's own are meant, without an execution `eager`."""
+    names = tuple(dict.fromkeys(names))
+    executions = tuple(Execution(name) for name in names if name in [*Execution])
+    unknown = [name for name in names if name not in [*Mode, *Execution]]
+    if unknown:
+        known = ", ".join((*Mode, *Execution))
+        raise UsageError(f"there is no mode '{unknown[0]}'", remedy=f"the modes are: {known}")
+    return tuple(Mode(name) for name in names if name in [*Mode]), executions
+
+
+def caches_named(name: str | None) -> tuple[Cache, ...]:
+    """The cache regimes that a user names, `both` included; none where nothing is named."""
+    if name is None:
+        return ()
+    if name == "both":
+        return tuple(Cache)
+    if name not in [*Cache]:
+        raise UsageError(f"there is no cache regime '{name}'", remedy="use: warm, cold or both")
+    return (Cache(name),)
 
 
 class Cell(Record, frozen=True, kw_only=True):
@@ -39,6 +84,8 @@ class Cell(Record, frozen=True, kw_only=True):
     device: str = "cpu"
     dtype: str = "float32"
     mode: Mode = Mode.TRAIN
+    execution: Execution = Execution.EAGER
+    cache: Cache = Cache.WARM
 
     @property
     def point(self) -> str:
@@ -46,9 +93,20 @@ class Cell(Record, frozen=True, kw_only=True):
         return ",".join(f"{name}={value}" for name, value in self.axes)
 
     @property
+    def regime(self) -> tuple[str, ...]:
+        """Execution and cache where they are not the usual ones, `eager` and `warm`."""
+        execution = () if self.execution is Execution.EAGER else (self.execution.value,)
+        return execution if self.cache is Cache.WARM else (*execution, self.cache.value)
+
+    @property
+    def place(self) -> str:
+        """Where and how: `cpu/float32/train`, `cuda/float16/ops/graph/cold`."""
+        return "/".join((self.device, self.dtype, self.mode.value, *self.regime))
+
+    @property
     def id(self) -> str:
         """Stable and readable: `mylayer[features=512,tokens=64]/cpu/float32/train`."""
-        return f"{self.suite}[{self.point}]/{self.device}/{self.dtype}/{self.mode}"
+        return f"{self.suite}[{self.point}]/{self.place}"
 
 
 class Case(Record, frozen=True, kw_only=True):
@@ -60,5 +118,4 @@ class Case(Record, frozen=True, kw_only=True):
     @property
     def id(self) -> str:
         """Stable and readable: `mylayer/dense[features=512,tokens=64]/cpu/float32/train`."""
-        cell = self.cell
-        return f"{cell.suite}/{self.variant}[{cell.point}]/{cell.device}/{cell.dtype}/{cell.mode}"
+        return f"{self.cell.suite}/{self.variant}[{self.cell.point}]/{self.cell.place}"

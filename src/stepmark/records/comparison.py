@@ -32,6 +32,8 @@ class Aspect(StrEnum):
     """Where the case ran, and the names of the accelerators."""
     DTYPE = "dtype"
     MODE = "mode"
+    EXECUTION = "execution"
+    """Eager, captured in a graph, or compiled."""
     THREADS = "threads"
     FLAGS = "flags"
     """Precision and determinism flags of torch."""
@@ -60,6 +62,7 @@ MUST_AGREE = frozenset(
         Aspect.DEVICE,
         Aspect.DTYPE,
         Aspect.MODE,
+        Aspect.EXECUTION,
         Aspect.THREADS,
         Aspect.FLAGS,
         Aspect.ISOLATION,
@@ -146,7 +149,7 @@ class CaseComparison(Record, frozen=True, kw_only=True):
     case: Case
     """As the candidate names it."""
     baseline: Case
-    """The same, but for device, dtype or mode where only those differ."""
+    """The same, but for device, dtype, mode or execution where only those differ."""
     phases: tuple[PhaseComparison, ...]
     """At least one; the primary first."""
     differences: tuple[Difference, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stepmark.records.card import CardFacts
 from stepmark.records.record import Record
 
 
@@ -42,6 +43,8 @@ class TorchFacts(Record, frozen=True, kw_only=True):
     """Precision and determinism flags by name."""
     devices: tuple[str, ...] = ()
     """Names of the accelerators, if any."""
+    cards: tuple[CardFacts, ...] = ()
+    """Of the accelerators: driver, UUID, memory, error correction and limits, where they can be asked."""
 
 
 class RepositoryFacts(Record, frozen=True, kw_only=True):

@@ -39,6 +39,15 @@ class Estimate(Record, frozen=True, kw_only=True):
         return (self.high - self.low) / (2.0 * self.point) if self.point else 0.0
 
 
+class Bound(StrEnum):
+    """Who decided how long a phase took on a device."""
+
+    DEVICE = "device"
+    """It still had work when the host had asked for all of the phase."""
+    HOST = "host"
+    """It was done almost as soon as the host had asked: the time is the cost of asking."""
+
+
 class OutlierCounts(Record, frozen=True, kw_only=True):
     """Blocks beyond Tukey's fences: labelled, counted, kept."""
 
@@ -67,3 +76,9 @@ class Summary(Record, frozen=True, kw_only=True):
     """Standard deviation of the logarithm of the launch medians; 0 with a single launch."""
     num_blocks: int
     outliers: OutlierCounts
+    host_seconds: float | None = None
+    """Of the host for the same iterations, the median over launches; None where the host does the work."""
+    lag_seconds: float | None = None
+    """How far the device was behind the host at the phase's end, likewise; None of a total."""
+    bound: Bound | None = None
+    """None where the host does the work, and of the remainder."""

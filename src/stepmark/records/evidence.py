@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stepmark.records.inspection import Inspection, NumberCheck
+from stepmark.records.memory import DeviceMemory
 from stepmark.records.record import Record
 from stepmark.records.sample import Layout
 
@@ -49,6 +50,21 @@ class Conditions(Record, frozen=True, kw_only=True):
     """What makes this a build or an environment for debugging: `CUDA_LAUNCH_BLOCKING=1`."""
 
 
+class CacheEvidence(Record, frozen=True, kw_only=True):
+    """How the device's cache was seen to be cold after a flush."""
+
+    cache_bytes: int
+    flushed_bytes: int
+    """Written by one flush."""
+    probe_bytes: int
+    """Of the tensor that was read,"""
+    warm_seconds: float
+    """with its values in the cache,"""
+    cold_seconds: float
+    """and after a flush."""
+    flush_seconds: float
+
+
 class Evidence(Record, frozen=True, kw_only=True):
     """What the step is made of."""
 
@@ -65,9 +81,13 @@ class Evidence(Record, frozen=True, kw_only=True):
     """Allocation, lazy initialisation and compilation included."""
     peak_rss_bytes: int = 0
     """Of the solo process."""
+    device_memory: DeviceMemory | None = None
+    """Of an accelerator, after the plain steps; None on a CPU."""
     declared: Declared = Declared()
     conditions: Conditions = Conditions()
     inspection: Inspection | None = None
     """None where the audit was left out, or the case is not of torch."""
+    cache: CacheEvidence | None = None
+    """Where the case is measured with cold caches."""
     numbers: tuple[NumberCheck, ...] = ()
     """Checks against the reference that the case declares."""

@@ -41,6 +41,7 @@ class FindingName(StrEnum):
     NOT_DETERMINISTIC = "not-deterministic"
     MUTATES_INPUTS = "mutates-inputs"
     HOST_BOUND = "host-bound"
+    SYNCHRONISES_INSIDE = "synchronises-inside"
 
     # The compiler, warm-up and memory.
     COMPILED_INSIDE = "compiled-inside"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from stepmark.records.record import Record
+from stepmark.records.sample import Layout
 
 
 class Product(Record, frozen=True, kw_only=True):
@@ -67,7 +68,13 @@ class PhaseInspection(Record, frozen=True, kw_only=True):
     """Something, like a kernel, wrote memory behind the dispatcher's back: who depends on what is unknown."""
     outstanding_seconds: float = 0.0
     """Processor time that other threads went on to spend after the phase had returned."""
+    stray_seconds: float = 0.0
+    """On an accelerator: how long the device worked on after the current stream was done."""
+    waits: tuple[str, ...] = ()
+    """On an accelerator: where the phase made the host wait for the device, each place once."""
     peak_bytes: int = 0
+    reserved_bytes: int = 0
+    """On an accelerator: what the allocator took from the device at its peak, above what it had then."""
     live_bytes: int = 0
     """At the phase's end."""
     saved_bytes: int = 0
@@ -215,3 +222,17 @@ class Inspection(Record, frozen=True, kw_only=True):
     """What looking cost."""
     problem: str = ""
     """Why the inspection could not be finished; what it had until then stands here."""
+
+
+def spanned_by_primary(inspection: Inspection, layout: Layout) -> tuple[PhaseInspection, ...]:
+    """The phases that the primary time spans; empty where one of them was not inspected. A step that is timed
+    as one (a captured graph) spans all that were inspected."""
+    primary = layout.primary
+    if primary == layout.whole:
+        parts = tuple(phase for phase in layout.phases if phase != layout.whole)
+    else:
+        parts = next((total.parts for total in layout.totals if total.name == primary), (primary,))
+    known = {phase.phase: phase for phase in inspection.phases}
+    if layout.phases == (primary,) and primary not in known:
+        return inspection.phases
+    return tuple(known[part] for part in parts) if all(part in known for part in parts) else ()

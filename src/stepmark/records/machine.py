@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stepmark.records.card import CardFacts
 from stepmark.records.record import Record
 
 
@@ -113,6 +114,10 @@ class GpuCard(Record, frozen=True, kw_only=True):
     slowed_by: tuple[str, ...] | None = None
     """What holds its clock down, idleness left out."""
     processes: tuple[GpuProcess, ...] | None = None
+    memory_mhz: float | None = None
+    watts: float | None = None
+    facts: CardFacts | None = None
+    """What does not change: driver, UUID, memory, error correction, limits."""
 
 
 class JitterFacts(Record, frozen=True, kw_only=True):

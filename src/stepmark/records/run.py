@@ -9,6 +9,8 @@ from stepmark.records.ceilings import Ceilings
 from stepmark.records.environment import Environment, LoadFacts
 from stepmark.records.estimate import Summary
 from stepmark.records.finding import Finding
+from stepmark.records.limit import Limit
+from stepmark.records.memory import MemoryUse
 from stepmark.records.outcome import Failure, Outcome
 from stepmark.records.outline import SuiteOutline
 from stepmark.records.record import Record
@@ -18,10 +20,12 @@ from stepmark.records.spread import Spread
 from stepmark.records.trial import LaunchTrial, SoloTrial, Trial
 from stepmark.records.verdict import Verdict
 
-FORMAT = 1
+FORMAT = 2
 """Version of the records as they are stored and exported.
 
 1   2026-11   first: runs, solo trials, launch trials, packed samples
+2   2026-11   cells have an execution and a cache regime; samples of a device have host times and lags; cards
+              are read around blocks; older records read as eager, warm, and without any of these
 """
 
 
@@ -94,6 +98,10 @@ class CaseJudgement(Record, frozen=True, kw_only=True):
     spread: Spread | None = None
     """Where the variance of the primary ratio lives; None for the baseline and where it is not known."""
     parameters: int | None = None
+    memory: MemoryUse | None = None
+    """None where nothing was inspected."""
+    limit: Limit | None = None
+    """How near it comes to the best rates of the device; None where that is not known."""
 
     def summary(self, phase: str) -> Summary | None:
         return next((summary for summary in self.summaries if summary.phase == phase), None)

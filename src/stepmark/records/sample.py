@@ -38,6 +38,12 @@ class Sample(Record, frozen=True, kw_only=True):
     """Iterations per block: divide by it for the time of one iteration."""
     nanoseconds: bytes
     """One packed total per block, in round order."""
+    host: bytes = b""
+    """The host's time for the same iterations, packed likewise: how long it took to ask for the work. Empty
+    where the host does the work itself."""
+    lag: bytes = b""
+    """How far the device was behind the host when the phase ended, in nanoseconds, packed likewise: a mean
+    over the block's iterations. Near zero the device waited for the host. Empty as `host` is."""
 
     @property
     def num_blocks(self) -> int:

@@ -136,3 +136,4 @@ class SelfTest(Record, frozen=True, kw_only=True):
     """Comparisons that gave no ratio."""
     diagnoses: tuple[Diagnosis, ...] = ()
     """The worst first."""
+    device: str = "cpu"

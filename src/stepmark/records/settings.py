@@ -17,6 +17,9 @@ class Isolation(StrEnum):
     """All in one process: process-level differences cancel in the ratio. The default."""
     SEPARATE = "separate"
     """Each in its own process, blocks alternating: levels of processes no longer cancel."""
+    ALONE = "alone"
+    """Each in its own process, one after the other: for variants that do not fit on the device together. What
+    the machine does meanwhile does not cancel either."""
 
 
 class Settings(Record, frozen=True, kw_only=True):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 
+from stepmark.records.card import CardReading, CardReadings
 from stepmark.records.case import Case, Cell
 from stepmark.records.environment import LoadFacts
 from stepmark.records.evidence import Evidence
@@ -77,6 +79,8 @@ class LaneWatch(Record, frozen=True, kw_only=True):
     blocks; on a CPU resident memory, the shared part left out. What building anew changes does not count."""
     own_bytes: bytes = b""
     """Packed: how much of it came in the course of these blocks, which tells the lanes of a process apart."""
+    card: CardReadings | None = None
+    """Of an accelerator, right after some of the blocks; None where nobody asked it."""
 
 
 class LaneTrial(Record, frozen=True, kw_only=True):
@@ -97,7 +101,12 @@ class LaneTrial(Record, frozen=True, kw_only=True):
     failure: Failure | None = None
 
     def __post_init__(self) -> None:
-        if any(len(sample.nanoseconds) != len(self.rounds) for sample in self.samples):
+        blocks = len(self.rounds)
+        if any(len(sample.nanoseconds) != blocks for sample in self.samples) or any(
+            series and len(series) != blocks
+            for sample in self.samples
+            for series in (sample.host, sample.lag)
+        ):
             raise ValueError(f"lane '{self.variant}' has samples that do not match its rounds")
 
 
@@ -135,6 +144,8 @@ class LaunchActivity(Record, frozen=True, kw_only=True):
     throttle_reasons: tuple[str, ...] = ()
     megahertz: tuple[float, float] | None = None
     """The device's clock at the beginning and at the end."""
+    card: tuple[CardReading, CardReading] | None = None
+    """An accelerator's card when all lanes were warm, and after the last round."""
 
 
 class LaunchTrial(Record, frozen=True, kw_only=True, tag="launch"):
@@ -163,3 +174,25 @@ class LaunchTrial(Record, frozen=True, kw_only=True, tag="launch"):
 
 
 Trial = SoloTrial | LaunchTrial
+
+
+def counting(launches: Iterable[LaunchTrial]) -> list[LaunchTrial]:
+    """Of one cell's launches those that its numbers rest on: in company, and in the strictest isolation that
+    any of them had, because a cell is set apart where those before it misled or failed."""
+    together = [launch for launch in launches if launch.role is not Role.ALONE]
+    for isolation in (Isolation.ALONE, Isolation.SEPARATE):
+        apart = [launch for launch in together if launch.isolation is isolation]
+        if apart:
+            return apart
+    return together
+
+
+def crowded_out(launch: LaunchTrial, lane: LaneTrial) -> bool:
+    """Whether the lane failed for want of memory on an accelerator that it shared with others."""
+    return (
+        lane.failure is not None
+        and lane.failure.outcome is Outcome.OUT_OF_MEMORY
+        and launch.cell.device != "cpu"
+        and launch.isolation is not Isolation.ALONE
+        and len(launch.lanes) > 1
+    )

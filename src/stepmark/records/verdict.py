@@ -38,6 +38,7 @@ class Reason(StrEnum):
     PHASES_DIFFER = "the two do not run the same phases"
     UNPAIRED = "measured in different runs: the machine's mood does not cancel"
     SEPARATE_PROCESSES = "measured in separate processes: process levels do not cancel"
+    ONE_AFTER_ANOTHER = "measured one after another, each alone on the device: nothing cancels"
 
 
 class Look(Record, frozen=True, kw_only=True):

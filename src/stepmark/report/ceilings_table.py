@@ -28,7 +28,8 @@ def _lines(ceilings: Ceilings, num_measurements: int, page: Page) -> list[Text]:
     for rate in ceilings.matrix:
         speed = _rate(rate.flops_per_second, "FLOP/s")
         rows.append((f"{rate.dtype} product", speed, f"{rate.size} × {rate.size}"))
-    return [*page.facts(facts), Text(), *(_row(page, *row) for row in rows)]
+    width = max(_NAME_WIDTH, *(len(name) + 2 for name, _, _ in rows))
+    return [*page.facts(facts), Text(), *(_row(page, width, *row) for row in rows)]
 
 
 def _rate(per_second: float, unit: str) -> str:
@@ -37,9 +38,9 @@ def _rate(per_second: float, unit: str) -> str:
     return f"{billions:.1f} G{unit}" if billions < 1000.0 else f"{billions / 1000.0:.1f} T{unit}"
 
 
-def _row(page: Page, name: str, rate: str, how: str) -> Text:
+def _row(page: Page, width: int, name: str, rate: str, how: str) -> Text:
     return line(
-        (f"{page.show(name):<{_NAME_WIDTH}}", "bold"),
+        (f"{page.show(name):<{width}}", "bold"),
         (f"{page.show(rate):>{_RATE_WIDTH}}", ""),
         (f"   {page.show(how)}", "dim"),
     )

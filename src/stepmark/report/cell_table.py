@@ -12,7 +12,7 @@ from stepmark.report.entries import main_entry, phase_entries
 from stepmark.report.grid import Grid
 from stepmark.report.ledger import Look, Titles, ledger
 from stepmark.report.page import Page
-from stepmark.report.phase_columns import PhaseColumns, phase_columns, phase_grid
+from stepmark.report.phase_columns import PhaseColumns, other_columns, phase_columns, phase_grid
 from stepmark.report.view import CellView
 from stepmark.report.wording import cell_facts, context, title
 
@@ -29,19 +29,30 @@ def cell_table(cell: CellView, *, reasons: Sequence[Reason], page: Page, listed:
 
 
 def _arranged(cell: CellView, look: Look) -> list[Grid]:
-    """As the width allows: phases beside the verdicts, below them, or one by one."""
-    columns = phase_columns(cell, look.unit)
-    wide = _main(cell, columns, look)
-    if wide.width <= look.page.width or not cell.phases:
+    """As the width allows: everything beside the verdicts, phases below them, or one by one."""
+    width = look.page.width
+    phases, others = phase_columns(cell, look.unit), other_columns(cell)
+    everything = phases.and_then(others)
+    wide = _main(cell, everything, look)
+    if wide.width <= width or not everything.names or (not phases.names and wide.least_width <= width):
         return [wide]
-    main, below = _main(cell, PhaseColumns(), look), phase_grid(cell, columns, look)
-    if below.least_width > look.page.width:
-        return _listed(cell, look)
-    return _same_first_column(main, below, look.page)
+    bare, below = _main(cell, PhaseColumns(), look), phase_grid(cell, phases, look)
+    together, beside = phase_grid(cell, everything, look), _main(cell, others, look)
+    if together.least_width <= width:
+        return _same_first_column([bare, together], look.page)
+    if phases.names and below.least_width <= width:
+        if beside.width <= width:
+            return _same_first_column([beside, below], look.page)
+        rest = phase_grid(cell, others, look, title="variant")
+        return _same_first_column([bare, below, rest], look.page)
+    return _listed(cell, look)
 
 
 def _listed(cell: CellView, look: Look) -> list[Grid]:
     main = _main(cell, PhaseColumns(), look)
+    if any(row.limit for row in cell.rows):
+        with_limits = _main(cell, other_columns(cell), look)
+        main = with_limits if with_limits.width <= look.page.width else main
     entries = phase_entries(cell)
     titles = Titles(keys=("variant",), label="phase")
     return [main, ledger(entries, titles, look)] if entries else [main]
@@ -53,9 +64,9 @@ def _main(cell: CellView, columns: PhaseColumns, look: Look) -> Grid:
     return ledger(entries, Titles(time=cell.primary, extras=columns.names), look)
 
 
-def _same_first_column(upper: Grid, lower: Grid, page: Page) -> list[Grid]:
-    """Two tables below each other, with the names in columns of one width."""
-    natural = max(upper.widths[0], lower.widths[0])
-    grids = [grid._replace(widths=(natural, *grid.widths[1:])).folded(page) for grid in (upper, lower)]
-    width = min(grid.widths[0] for grid in grids)
-    return [grid._replace(widths=(width, *grid.widths[1:])) for grid in grids]
+def _same_first_column(grids: list[Grid], page: Page) -> list[Grid]:
+    """Tables below each other, with the names in columns of one width."""
+    natural = max(grid.widths[0] for grid in grids)
+    folded = [grid._replace(widths=(natural, *grid.widths[1:])).folded(page) for grid in grids]
+    width = min(grid.widths[0] for grid in folded)
+    return [grid._replace(widths=(width, *grid.widths[1:])) for grid in folded]

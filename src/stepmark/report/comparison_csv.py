@@ -10,7 +10,8 @@ from stepmark.records.comparison import CaseComparison, Comparison, PhaseCompari
 
 COLUMNS = (
     *("baseline_run", "candidate_run", "case", "baseline_case", "suite", "variant", "point"),
-    *("device", "dtype", "mode", "phase", "primary", "baseline_seconds", "candidate_seconds"),
+    *("device", "dtype", "mode", "execution", "cache", "phase", "primary"),
+    *("baseline_seconds", "candidate_seconds"),
     *("ratio", "ratio_low", "ratio_high", "verdict", "reasons", "refused", "allowed", "differs"),
     *("baseline_launches", "candidate_launches", "centre", "run_spread", "run_spread_runs"),
     *("margin", "confidence", "interval"),
@@ -41,6 +42,8 @@ def _head(comparison: Comparison, case: CaseComparison) -> dict[str, Any]:
         "device": cell.device,
         "dtype": cell.dtype,
         "mode": cell.mode.value,
+        "execution": cell.execution.value,
+        "cache": cell.cache.value,
         "refused": _aspects(comparison, case, Standing.REFUSED),
         "allowed": _aspects(comparison, case, Standing.ALLOWED),
         "differs": _aspects(comparison, case, Standing.NAMED),

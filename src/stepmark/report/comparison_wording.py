@@ -55,7 +55,8 @@ def _about(run: ComparedRun, zone: tzinfo | None) -> str:
 
 def cell_title(cell: Cell) -> str:
     """`features=512 · cpu · float32 · train`."""
-    return " · ".join(filter(None, (cell.point.replace(",", "  "), cell.device, cell.dtype, cell.mode.value)))
+    where = (cell.device, cell.dtype, cell.mode.value, *cell.regime)
+    return " · ".join(filter(None, (cell.point.replace(",", "  "), *where)))
 
 
 def by_suite(comparison: Comparison) -> dict[str, dict[Cell, list[CaseComparison]]]:

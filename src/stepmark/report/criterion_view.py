@@ -19,8 +19,7 @@ from stepmark.records.estimate import OutlierCounts
 from stepmark.records.outcome import Outcome
 from stepmark.records.record import Record
 from stepmark.records.run import CaseJudgement, Judgement, Recording
-from stepmark.records.settings import Isolation
-from stepmark.records.trial import LaneTrial, LaunchTrial, Role, Warmup
+from stepmark.records.trial import LaneTrial, LaunchTrial, Warmup, counting
 from stepmark.stats.arrays import FloatArray
 from stepmark.stats.blocks import integers, seconds_per_iteration
 from stepmark.stats.criterion_change import Change, compare_samples
@@ -176,9 +175,7 @@ def _by_cell(recording: Recording) -> Launches:
 
 def _lanes(launches: Iterable[LaunchTrial], variant: str) -> Iterator[LaneTrial]:
     """Of the launches that verdicts come from, in their order: in company, separate where there are such."""
-    together = [launch for launch in launches if launch.role is not Role.ALONE]
-    apart = [launch for launch in together if launch.isolation is Isolation.SEPARATE]
-    for launch in sorted(apart or together, key=lambda launch: launch.number):
+    for launch in sorted(counting(launches), key=lambda launch: launch.number):
         yield from (lane for lane in launch.lanes if lane.variant == variant)
 
 

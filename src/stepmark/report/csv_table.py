@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from stepmark.records.case import Cell
 from stepmark.records.estimate import Estimate, Summary
 from stepmark.records.finding import Finding
+from stepmark.records.limit import Limit
+from stepmark.records.memory import MemoryUse
 from stepmark.records.run import CaseJudgement, Judgement
 from stepmark.records.verdict import Verdict
 
@@ -16,12 +18,15 @@ Value = str | int | float | bool | None
 FRONT = ("run", "case", "suite", "variant", "baseline")
 """Before the axes, each of which is a column."""
 BACK = (
-    *("device", "dtype", "mode", "phase", "primary", "outcome"),
+    *("device", "dtype", "mode", "execution", "cache", "phase", "primary", "outcome"),
     *("median_seconds", "median_low", "median_high", "mean_seconds", "mean_low", "mean_high"),
     *("minimum_seconds", "spread_within", "spread_between", "outliers"),
+    *("host_seconds", "lag_seconds", "bound"),
     *("ratio", "ratio_low", "ratio_high", "verdict", "reasons"),
     *("p_value", "detectable", "needed_launches", "stopped_early", "look_share"),
     *("launches", "rounds", "blocks", "confidence", "interval", "parameters"),
+    *("limit_share", "limit_by", "limit_at_least", "flops_per_second", "bytes_per_second"),
+    *("peak_bytes", "reserved_bytes", "saved_bytes", "optimizer_state_bytes", "graph_pool_bytes"),
     *("failure_cause", "failure_stage", "failure_message", "findings"),
 )
 
@@ -53,6 +58,8 @@ def _rows(case: CaseJudgement) -> Iterator[dict[str, Value]]:
             "primary": phase == case.primary,
             **(_summary_columns(summary) if summary else {}),
             **(_verdict_columns(verdict) if verdict else {}),
+            **(_limit_columns(case.limit) if case.limit and phase == case.primary else {}),
+            **(_memory_columns(case.memory, phase, primary=phase == case.primary) if case.memory else {}),
         }
     if not case.phases:
         yield _verdict_columns(case.verdict) if case.verdict else {}
@@ -69,6 +76,8 @@ def _case_columns(case: CaseJudgement) -> dict[str, Value]:
         "device": cell.device,
         "dtype": cell.dtype,
         "mode": cell.mode.value,
+        "execution": cell.execution.value,
+        "cache": cell.cache.value,
         "outcome": case.outcome.value if case.outcome else None,
         "launches": case.num_launches,
         "rounds": case.num_rounds,
@@ -103,6 +112,9 @@ def _summary_columns(summary: Summary) -> dict[str, Value]:
         "spread_within": summary.spread_within,
         "spread_between": summary.spread_between,
         "outliers": summary.outliers.total,
+        "host_seconds": summary.host_seconds,
+        "lag_seconds": summary.lag_seconds,
+        "bound": summary.bound.value if summary.bound else None,
         "blocks": summary.num_blocks,
         "confidence": summary.median.confidence,
         "interval": summary.median.method.value,
@@ -120,6 +132,35 @@ def _verdict_columns(verdict: Verdict) -> dict[str, Value]:
         "needed_launches": verdict.power.needed if verdict.power else None,
         "stopped_early": verdict.look.early if verdict.look else None,
         "look_share": verdict.look.share if verdict.look else None,
+    }
+
+
+def _limit_columns(limit: Limit) -> dict[str, Value]:
+    """Beside the primary phase, which they are about."""
+    return {
+        "limit_share": limit.share,
+        "limit_by": limit.by,
+        "limit_at_least": limit.at_least,
+        "flops_per_second": limit.flops_per_second,
+        "bytes_per_second": limit.bytes_per_second,
+    }
+
+
+def _memory_columns(memory: MemoryUse, phase: str, *, primary: bool) -> dict[str, Value]:
+    """A phase's own memory; beside the primary phase that of the whole case."""
+    own = next((each for each in memory.phases if each.phase == phase), None)
+    columns: dict[str, Value] = {}
+    if own is not None:
+        columns = {"peak_bytes": own.peak, "reserved_bytes": own.reserved, "saved_bytes": own.saved}
+    if not primary:
+        return columns
+    device = memory.device
+    return {
+        "peak_bytes": memory.above_start,
+        "saved_bytes": memory.saved,
+        **columns,
+        "optimizer_state_bytes": memory.optimizer_state,
+        "graph_pool_bytes": device.graph_pools if device else None,
     }
 
 

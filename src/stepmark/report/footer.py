@@ -38,6 +38,8 @@ class Footer(Record, frozen=True, kw_only=True):
     stepmark: str
     commit: str | None
     dirty: bool
+    budget: float | None = None
+    """Seconds."""
 
 
 def build_footer(judgement: Judgement) -> Footer:
@@ -70,4 +72,5 @@ def build_footer(judgement: Judgement) -> Footer:
         stepmark=environment.stepmark,
         commit=repository.commit if repository else None,
         dirty=bool(repository and repository.dirty),
+        budget=run.settings.budget,
     )

@@ -20,6 +20,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import NamedTuple
 
 from stepmark.records.estimate import Estimate
+from stepmark.records.limit import Limit
 
 NBSP = "\u00a0"
 MIN_DIGITS, MAX_DIGITS = 2, 4
@@ -98,6 +99,12 @@ def percent(fraction: float) -> str:
     """A setting: `1 %`, `2.5 %`, `95 %`."""
     text = f"{100.0 * fraction:.3f}".rstrip("0").rstrip(".")
     return f"{text}{NBSP}%"
+
+
+def limit(reached: Limit) -> str:
+    """The share of the limit: `43 %`, `0.4 %`; `>12 %` where not all of the work was counted."""
+    digits = 0 if reached.share >= 0.00995 else 1
+    return f"{'>' if reached.at_least else ''}{100.0 * reached.share:.{digits}f}{NBSP}%"
 
 
 def effect(fraction: float) -> str:

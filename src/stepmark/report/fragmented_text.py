@@ -37,7 +37,7 @@ def render(judgement: Judgement, recording: Recording) -> str:
     cases = {
         case.case: case
         for case in judgement.cases
-        if case.case.cell.suite == SUITE and case.case.cell.mode is Mode.TRAIN
+        if case.case.cell.suite == SUITE and case.case.cell.mode is Mode.TRAIN and not case.case.cell.regime
     }
     if not cases:
         raise UsageError(

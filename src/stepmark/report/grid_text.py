@@ -14,8 +14,7 @@ from stepmark.interchange.grid import Row, Table, table_lines
 from stepmark.records.case import Case
 from stepmark.records.run import Judgement, Recording
 from stepmark.records.sample import unpack
-from stepmark.records.settings import Isolation
-from stepmark.records.trial import LaneTrial, LaunchTrial, Role
+from stepmark.records.trial import LaneTrial, counting
 
 SUITE = "transformer"
 HEADERS = ("Experiment_name", "Forward time", "Forward std", "backward time", "backward std")
@@ -66,9 +65,7 @@ def _figures(case: Case, recording: Recording) -> Iterator[float]:
 
 def _lanes(case: Case, recording: Recording) -> list[LaneTrial]:
     """Of the launches that verdicts come from: in company, separate where there are such."""
-    together = [each for each in recording.launches if each.cell == case.cell and each.role is not Role.ALONE]
-    apart = [launch for launch in together if launch.isolation is Isolation.SEPARATE]
-    launches: list[LaunchTrial] = apart or together
+    launches = counting(each for each in recording.launches if each.cell == case.cell)
     return [lane for launch in launches for lane in launch.lanes if lane.variant == case.variant]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from stepmark.records.run import Judgement
 from stepmark.report import format as show
@@ -50,12 +50,35 @@ def _table(suite: SuiteView, keys: tuple[str, ...], phases: tuple[str, ...], vie
         "verdict",
         "launches",
         *phases,
+        *(name for name, _ in _others(rows, unit)),
     )
-    sides = "l" * len(keys) + "lrrlr" + "r" * len(phases)
+    others = [column for _, column in _others(rows, unit)]
+    sides = "l" * len(keys) + "lrrlr" + "r" * (len(phases) + len(others))
     lines = (
-        [*(plain(point.get(key, "")) for key in keys), *_row(row, phases, unit, view)] for point, row in rows
+        [
+            *(plain(point.get(key, "")) for key in keys),
+            *_row(row, phases, unit, view),
+            *(column[place] for column in others),
+        ]
+        for place, (point, row) in enumerate(rows)
     )
     return table(titles, sides, lines)
+
+
+def _others(
+    rows: Sequence[tuple[dict[str, str], RowView]], unit: show.TimeUnit | None
+) -> list[tuple[str, list[str]]]:
+    """Columns of the host's time and of memory, on an accelerator, and of the limit, where any row has
+    them."""
+    columns = []
+    if any(row.primary and row.primary.host is not None for _, row in rows):
+        columns.append(("host", [_host(row.primary, unit) for _, row in rows]))
+    if any(row.memory and point["device"] != "cpu" for point, row in rows):
+        columns.append(("memory", [show.size(row.memory.peak) if row.memory else "" for _, row in rows]))
+    if any(row.limit for _, row in rows):
+        limits = [f"{show.limit(row.limit)} {row.limit.by}" if row.limit else "" for _, row in rows]
+        columns.append(("of limit", limits))
+    return columns
 
 
 def _row(row: RowView, phases: tuple[str, ...], unit: show.TimeUnit | None, view: View) -> list[str]:
@@ -63,7 +86,7 @@ def _row(row: RowView, phases: tuple[str, ...], unit: show.TimeUnit | None, view
     ratio = "baseline" if row.baseline else _ratio(row.primary) if row.primary else ""
     beside = (wording.marks(row.reasons, view.reasons), row.marks)
     verdict = " ".join(filter(None, (row.kind, *beside)))
-    times = {phase.name: show.seconds(phase.time, unit=unit) for phase in row.phases}
+    times = {p.name: show.seconds(p.time, unit=unit) + wording.waits(p) for p in row.phases}
     launches = wording.replications(row)
     return [code(row.variant), time, ratio, verdict, launches, *(times.get(name, "") for name in phases)]
 
@@ -82,6 +105,13 @@ def _phase_list(cell: CellView) -> str:
 
 def _time(phase: PhaseView, unit: show.TimeUnit | None) -> str:
     return f"{show.seconds(phase.time, unit=unit)}{show.NBSP}{show.plus_minus(phase.time)}"
+
+
+def _host(phase: PhaseView | None, unit: show.TimeUnit | None) -> str:
+    """How long the host took to ask for it, marked where the device waited for that."""
+    if phase is None or phase.host is None:
+        return ""
+    return show.seconds(phase.host, unit=unit) + wording.waits(phase)
 
 
 def _ratio(phase: PhaseView) -> str:

@@ -16,7 +16,7 @@ MAX_WIDTH = 120
 MIN_ROOM = 20
 """A paragraph is not made narrower than this; its lines run over the edge instead."""
 _ASCII = str.maketrans(
-    {NBSP: " ", "±": "+-", "µ": "u", "·": "|", "×": "x", "─": "-", "→": "->", "✗": "X"}
+    {NBSP: " ", "±": "+-", "µ": "u", "·": "|", "×": "x", "─": "-", "→": "->", "✗": "X", "ʰ": "h"}
     | {digit: f"[{value}]" for value, digit in enumerate(SUPERSCRIPTS)}
 )
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")

@@ -62,6 +62,7 @@ def case_labels(cases: Sequence[Case]) -> list[str]:
     facts = [
         {"variant": case.variant, **{name: str(value) for name, value in case.cell.axes}}
         | {"dtype": case.cell.dtype, "mode": case.cell.mode.value, "suite": case.cell.suite}
+        | {"execution": case.cell.execution.value, "cache": case.cell.cache.value}
         for case in cases
     ]
     names = dict.fromkeys(name for fact in facts for name in fact)

@@ -60,7 +60,7 @@ def build_profile_view(
     threads = show.plural(process.threads, "thread") if process else ""
     return ProfileView(
         title=f"{cell.suite}/{recording.case.variant}" + (f"[{cell.point}]" if cell.point else ""),
-        context=(cell.device, cell.dtype, cell.mode.value, threads),
+        context=(cell.device, cell.dtype, cell.mode.value, *cell.regime, threads),
         phases=_phases(summary),
         idle=_idle(summary),
         operations=tuple(_operations(phase, top, summary.on_device) for phase in summary.phases),

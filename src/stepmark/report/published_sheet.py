@@ -13,6 +13,7 @@ from stepmark.interchange.grid import GridDocument
 from stepmark.interchange.switchback_jsonl import SwitchbackLines
 from stepmark.published.catalogue import Publication
 from stepmark.published.defect import Defect
+from stepmark.published.references import Reference
 from stepmark.records.finding import Severity
 from stepmark.report import published_fragmented, published_lora, published_switchback, published_transformer
 from stepmark.report.page import Page, line
@@ -35,6 +36,18 @@ def publications_sheet(publications: Sequence[Publication], num_defects: Sequenc
         rows=rows,
         sides="lllrf",
         note="stepmark published NAME shows one; with --format, the file as it was published",
+    )
+    return Sheet(lambda page: table_lines(table, page)[:-1])
+
+
+def references_sheet(references: Sequence[Reference]) -> Sheet:
+    """Runs that come with stepmark."""
+    table = ShownTable(
+        title="References",
+        head=("name", "date", "device", "suites"),
+        rows=tuple((each.name, each.date, each.hardware, ", ".join(each.suites)) for each in references),
+        sides="lllf",
+        note="stepmark run SUITE --against NAME compares a run with one; stepmark compare NAME too",
     )
     return Sheet(lambda page: table_lines(table, page)[:-1])
 

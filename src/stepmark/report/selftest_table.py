@@ -46,7 +46,7 @@ def _facts(test: SelfTest) -> list[str]:
         "self-test",
         show.plural(number, "comparison"),
         show.duration(test.seconds),
-        show.plural(test.threads, "thread"),
+        test.device if test.device != "cpu" else show.plural(test.threads, "thread"),
         f"margin {show.percent(test.margin)}",
         f"seed {test.seed}",
     ]
@@ -93,7 +93,8 @@ def _quantities(test: SelfTest) -> list[list[str]]:
         known.append(("allocation", seen.allocation, true, got))
     if seen.work is not None:
         known.append(("amount of work", seen.work, f"{seen.work.true:.0f}x", f"{seen.work.seen:.3f}x"))
-    known += [("wait", wait, show.seconds(wait.true), show.seconds(wait.seen)) for wait in seen.waits]
+    what = "wait" if test.device == "cpu" else "kernel"
+    known += [(what, wait, show.seconds(wait.true), show.seconds(wait.seen)) for wait in seen.waits]
     rows = [["known quantity", "true", "seen", "error"]]
     return [*rows, *([name, true, got, _error(size)] for name, size, true, got in known)]
 

@@ -9,9 +9,10 @@ from rich.text import Text
 from stepmark.records.verdict import Reason
 from stepmark.report import format as show
 from stepmark.report.entries import main_entry
-from stepmark.report.ledger import Look, Titles, ledger
+from stepmark.report.grid import Grid, Piece
+from stepmark.report.ledger import Entry, Look, Titles, ledger
 from stepmark.report.page import Page
-from stepmark.report.view import CellView, SuiteView
+from stepmark.report.view import CellView, RowView, SuiteView
 from stepmark.report.wording import context, replications
 
 
@@ -26,11 +27,22 @@ def sweep_table(suite: SuiteView, *, reasons: Sequence[Reason], page: Page) -> l
         for keys, group in [_keys(cell, varying)]
         for row in cell.rows
     ]
-    titles = Titles(keys=varying, time=suite.primary)
-    grid = ledger(entries, titles, Look(page=page, unit=unit, reasons=reasons))
+    look = Look(page=page, unit=unit, reasons=reasons)
+    grid = _ledger(entries, rows, Titles(keys=varying, time=suite.primary), look)
     constant = [f"{name}={value}" for name, value in first.cell.axes if name not in varying]
     left = "  ".join((suite.name, *constant, show.plural(len(suite.cells), "cell")))
     return [*page.heading(left, context(first, without=varying)), *grid.lines(page)]
+
+
+def _ledger(entries: list[Entry], rows: Sequence[RowView], titles: Titles, look: Look) -> Grid:
+    """With the limits behind the verdicts, where they are known and the page is wide enough."""
+    limits = [show.limit(row.limit) if row.limit else "" for row in rows]
+    if any(limits):
+        longer = [entry._replace(extras=(Piece(text),)) for entry, text in zip(entries, limits, strict=True)]
+        wide = ledger(longer, titles._replace(extras=("of limit",)), look)
+        if wide.width <= look.page.width:
+            return wide
+    return ledger(entries, titles, look)
 
 
 def _keys(cell: CellView, varying: tuple[str, ...]) -> tuple[tuple[str, ...], str]:

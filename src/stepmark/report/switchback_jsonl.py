@@ -31,7 +31,7 @@ def render(judgement: Judgement, recording: Recording) -> str:  # noqa: ARG001
     cells: dict[Cell, dict[str, CaseJudgement]] = {}
     for case in judgement.cases:
         cell = case.case.cell
-        if cell.suite == SUITE and cell.mode is Mode.OPS:
+        if cell.suite == SUITE and cell.mode is Mode.OPS and not cell.regime:
             cells.setdefault(cell, {})[case.case.variant] = case
     if not cells:
         raise UsageError(

@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from stepmark.records.case import Cell
-from stepmark.records.estimate import Estimate
+from stepmark.records.estimate import Bound, Estimate
 from stepmark.records.finding import Finding
+from stepmark.records.limit import Limit
+from stepmark.records.memory import MemoryUse
 from stepmark.records.outcome import Failure, Outcome
 from stepmark.records.outline import SuiteOutline
 from stepmark.records.record import Record
@@ -32,6 +34,10 @@ class PhaseView(Record, frozen=True, kw_only=True):
     kind: VerdictKind | None
     """None for the baseline, and for a phase the baseline does not have."""
     ratio: Estimate | None
+    host: float | None = None
+    """Seconds of the host for an iteration; None where the host does the work itself."""
+    bound: Bound | None = None
+    """Who decided how long it took, on a device."""
 
 
 class RowView(Record, frozen=True, kw_only=True):
@@ -51,6 +57,8 @@ class RowView(Record, frozen=True, kw_only=True):
     marks: str
     """Of the findings about the case, notes left out: `✗a!b`."""
     parameters: int | None
+    limit: Limit | None = None
+    memory: MemoryUse | None = None
     launches: int = 0
     confirming: int = 0
     """Launches more, that measured a flagged cell again."""
@@ -83,6 +91,8 @@ class CellView(Record, frozen=True, kw_only=True):
             ("device", self.cell.device),
             ("dtype", self.cell.dtype),
             ("mode", self.cell.mode.value),
+            ("execution", self.cell.execution.value),
+            ("cache", self.cell.cache.value),
         )
 
 
@@ -105,7 +115,7 @@ class SuiteView(Record, frozen=True, kw_only=True):
 
     @property
     def varying(self) -> tuple[str, ...]:
-        """Axes, and device, dtype or mode, that are not the same in all cells."""
+        """Axes, and device, dtype, mode or regime, that are not the same in all cells."""
         points = [dict(cell.point) for cell in self.cells]
         names = dict.fromkeys(name for point in points for name in point)
         return tuple(name for name in names if len({point.get(name) for point in points}) > 1)
@@ -230,6 +240,8 @@ def _row(case: CaseJudgement, *, marks: str) -> RowView:
             time=summaries[name].median,
             kind=verdicts[name].kind if name in verdicts else None,
             ratio=verdicts[name].ratio if name in verdicts else None,
+            host=summaries[name].host_seconds,
+            bound=summaries[name].bound,
         )
         for name in case.phases
         if name in summaries
@@ -246,6 +258,8 @@ def _row(case: CaseJudgement, *, marks: str) -> RowView:
         reasons=verdict.reasons if verdict else (),
         marks=marks,
         parameters=case.parameters,
+        limit=case.limit,
+        memory=case.memory,
         launches=case.num_launches,
         confirming=case.num_confirming,
         rounds=case.num_rounds,

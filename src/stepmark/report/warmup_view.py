@@ -45,7 +45,7 @@ def build_warmup_view(recording: WarmupRecording, summary: WarmupSummary) -> War
     averaged = max(dropped.num for dropped in summary.phases[0].dropped)
     return WarmupView(
         title=f"{cell.suite}/{recording.case.variant}" + (f"[{cell.point}]" if cell.point else ""),
-        context=(cell.device, cell.dtype, cell.mode.value, threads),
+        context=(cell.device, cell.dtype, cell.mode.value, *cell.regime, threads),
         firsts=_firsts(summary),
         dropped=_dropped(summary),
         automatic=_automatic(summary),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from stepmark.records.case import Case
-from stepmark.records.estimate import Method
+from stepmark.records.case import Cache, Case, Execution
+from stepmark.records.estimate import Bound, Method
 from stepmark.records.finding import Severity
 from stepmark.records.outcome import Failure
 from stepmark.records.run import RunStatus
@@ -14,14 +14,20 @@ from stepmark.records.verdict import Reason
 from stepmark.report import format as show
 from stepmark.report.footer import Footer
 from stepmark.report.groups import FailureGroup, FindingGroup
-from stepmark.report.view import CellView, RowView, Undecided, View
+from stepmark.report.view import CellView, PhaseView, RowView, Undecided, View
 
 NOT_REACHED = "not reached"
+WAITS = "ʰ"
 SHOWN_PLACES = 3
 """Cases named under a finding, unless everything is asked for."""
 _UNFINISHED = {
     RunStatus.INTERRUPTED: "interrupted: what was measured until then is shown",
     RunStatus.RUNNING: "not finished: the run is still going on, or was cut off",
+}
+_ISOLATIONS = {
+    Isolation.SHARED: "shared process",
+    Isolation.SEPARATE: "separate processes",
+    Isolation.ALONE: "one after another",
 }
 EXPLAIN = "stepmark explain NAME tells what a finding rests on, and how to mend it"
 
@@ -37,9 +43,13 @@ def title(cell: CellView) -> str:
 
 
 def context(cell: CellView, *, without: Sequence[str] = ()) -> str:
-    """`cpu · float32 · train · 1 thread`; device, dtype and mode need no name before their value."""
+    """`cpu · float32 · train · 1 thread`; device, dtype, mode and regime need no name before their value, and
+    what is usual, eager and warm, is not said."""
     where = cell.cell
     parts = {"device": where.device, "dtype": where.dtype, "mode": where.mode.value}
+    usual = {Execution.EAGER.value, Cache.WARM.value}
+    regime = {"execution": where.execution.value, "cache": where.cache.value}
+    parts |= {name: text for name, text in regime.items() if text not in usual}
     kept = (text for name, text in parts.items() if name not in without)
     return " · ".join((*kept, show.plural(cell.threads, "thread")))
 
@@ -109,6 +119,9 @@ def numbered_reasons(reasons: Sequence[Reason]) -> list[str]:
 def outcomes(view: View) -> str:
     """`10 cases: 8 measured, 1 crashed, 1 not reached`."""
     ends = [f"{number} {outcome or NOT_REACHED}" for outcome, number in view.outcomes]
+    budget = view.footer.budget
+    if budget is not None and view.footer.status is RunStatus.COMPLETE and None in dict(view.outcomes):
+        ends[-1] += f" before the budget of {show.duration(budget)} was over"
     return f"{show.plural(sum(number for _, number in view.outcomes), 'case')}: {', '.join(ends)}"
 
 
@@ -134,10 +147,33 @@ def cell_facts(cell: CellView) -> tuple[str, ...]:
     seen = [f"{row.variant} {show.effect(row.power.detectable)}" for row in measured if row.power]
     if seen:
         facts.append(f"would see {', '.join(seen)}")
+    waiting = _waiting(measured)
+    if waiting:
+        facts.append(waiting)
     levels = {row.dominant for row in measured if row.dominant}
     if levels:
         facts.append(f"spread from {' and '.join(sorted(levels))}")
     return tuple(facts)
+
+
+def waits(phase: PhaseView | None) -> str:
+    """The mark of a phase in which the device waited for the host."""
+    return WAITS if phase and phase.bound is Bound.HOST else ""
+
+
+def _waiting(rows: Sequence[RowView]) -> str:
+    """`ʰ waits for the host: forward, loss of dense; all of mine`; nothing where the host does the work."""
+    told: dict[str, list[str]] = {}
+    for row in rows:
+        phases = [phase for phase in (row.primary, *row.phases) if phase and phase.bound]
+        names = [phase.name for phase in phases if phase.bound is Bound.HOST]
+        if names:
+            which = "all" if len(names) == len(phases) else ", ".join(names)
+            told.setdefault(which, []).append(row.variant)
+    if not told:
+        return "" if not any(row.primary and row.primary.bound for row in rows) else "bound by the device"
+    listed = (f"{which} of {', '.join(variants)}" for which, variants in told.items())
+    return f"{WAITS} waits for the host: {'; '.join(listed)}"
 
 
 def undecided_lines(view: View, *, most: int | None) -> list[str]:
@@ -172,7 +208,7 @@ def footer_facts(footer: Footer) -> tuple[tuple[str, ...], tuple[str, ...]]:
     over = "launches" if footer.method is Method.T_LAUNCHES else "the blocks of one launch"
     how = (
         made,
-        "shared process" if footer.isolation is Isolation.SHARED else "separate processes",
+        _ISOLATIONS[footer.isolation],
         f"margin {show.percent(footer.margin)}",
         f"{show.percent(footer.confidence)} intervals over {over}",
         f"seed {footer.seed}",

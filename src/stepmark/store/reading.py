@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
-from sqlalchemy import Connection, select
+from sqlalchemy import Column, Connection, Table, select
 
 from stepmark.errors import StoreError
 from stepmark.records.run import FORMAT, Recording, Run, RunStatus
@@ -51,19 +52,14 @@ def load_run(connection: Connection, run_id: str) -> Run | None:
 
 def _load_solos(connection: Connection, run_id: str) -> tuple[SoloTrial, ...]:
     query = (
-        select(
-            solo_samples.c.solo_id,
-            solo_samples.c.phase,
-            solo_samples.c.iterations,
-            solo_samples.c.nanoseconds,
-        )
+        select(solo_samples.c.solo_id, *_sample_columns(solo_samples))
         .join(solo_trials)
         .where(solo_trials.c.run_id == run_id)
         .order_by(solo_trials.c.id, solo_samples.c.position)
     )
     found: defaultdict[int, list[Sample]] = defaultdict(list)
-    for solo_id, phase, iterations, nanoseconds in connection.execute(query):
-        found[solo_id].append(Sample(phase=phase, iterations=iterations, nanoseconds=nanoseconds))
+    for solo_id, *columns in connection.execute(query):
+        found[solo_id].append(_sample(*columns))
     trials = (
         select(solo_trials.c.id, solo_trials.c.record)
         .where(solo_trials.c.run_id == run_id)
@@ -113,15 +109,23 @@ def _load_lanes(connection: Connection, run_id: str) -> defaultdict[int, list[La
 
 def _load_samples(connection: Connection, run_id: str) -> defaultdict[LaneKey, list[Sample]]:
     query = (
-        select(
-            samples.c.launch_id, samples.c.lane, samples.c.phase, samples.c.iterations, samples.c.nanoseconds
-        )
+        select(samples.c.launch_id, samples.c.lane, *_sample_columns(samples))
         .join(launches, launches.c.id == samples.c.launch_id)
         .where(launches.c.run_id == run_id)
         .order_by(launches.c.id, samples.c.lane, samples.c.position)
     )
     found: defaultdict[LaneKey, list[Sample]] = defaultdict(list)
-    for launch_id, lane, phase, iterations, nanoseconds in connection.execute(query):
-        sample = Sample(phase=phase, iterations=iterations, nanoseconds=nanoseconds)
-        found[launch_id, lane].append(sample)
+    for launch_id, lane, *columns in connection.execute(query):
+        found[launch_id, lane].append(_sample(*columns))
     return found
+
+
+def _sample_columns(table: Table) -> tuple[Column[Any], ...]:
+    columns = table.c
+    return columns.phase, columns.iterations, columns.nanoseconds, columns.host, columns.lag
+
+
+def _sample(phase: str, iterations: int, nanoseconds: bytes, host: bytes | None, lag: bytes | None) -> Sample:
+    return Sample(
+        phase=phase, iterations=iterations, nanoseconds=nanoseconds, host=host or b"", lag=lag or b""
+    )

@@ -27,7 +27,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-REVISION = "0004"
+REVISION = "0005"
 """What the migrations lead to; a test holds it against them."""
 REVISION_TABLE = "stepmark_schema"
 """A name of our own: another program's Alembic table in the same database is not ours."""
@@ -87,6 +87,8 @@ solo_samples = Table(
     Column("phase", Text, nullable=False),
     Column("iterations", Integer, nullable=False),
     Column("nanoseconds", LargeBinary, nullable=False),
+    Column("host", LargeBinary),
+    Column("lag", LargeBinary),
 )
 
 # A launch's record names each order of its lanes once, and round_orders says which one each round ran: 200
@@ -125,6 +127,8 @@ samples = Table(
     Column("phase", Text, nullable=False),
     Column("iterations", Integer, nullable=False),
     Column("nanoseconds", LargeBinary, nullable=False),
+    Column("host", LargeBinary),
+    Column("lag", LargeBinary),
     ForeignKeyConstraint(["launch_id", "lane"], ["lanes.launch_id", "lanes.position"]),
 )
 

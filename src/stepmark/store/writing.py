@@ -118,6 +118,8 @@ def _sample_rows(samples: tuple[Sample, ...], key: Row) -> list[Row]:
             "phase": sample.phase,
             "iterations": sample.iterations,
             "nanoseconds": sample.nanoseconds,
+            "host": sample.host or None,
+            "lag": sample.lag or None,
         }
         for position, sample in enumerate(samples)
     ]

@@ -84,3 +84,17 @@ def test_a_copy_to_the_device_is_created_data() -> None:
     host = torch.randn(512, 512)
     (created,) = inspected_on_cuda(lambda x: x + host.cuda()).phases[0].created
     assert (created.kind, created.bytes) == (CreationKind.COPY, host.nbytes)
+
+
+@on_cuda
+def test_phases_tell_where_they_wait_and_what_they_took_from_the_device() -> None:
+    def waits(x: Tensor) -> Tensor:
+        return x * x.sum().item()
+
+    found = inspected_on_cuda(waits)
+    (place,) = found.phases[0].waits
+    assert place.startswith("test_device_watch.py:")
+    plain = inspected_on_cuda(lambda x: torch.cat([x] * 64))
+    assert plain.phases[0].waits == ()
+    assert plain.phases[0].peak_bytes >= 64 * 512 * 512 * 4
+    assert plain.phases[0].reserved_bytes == 0, "the plain steps have taken it already"

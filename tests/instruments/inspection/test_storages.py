@@ -71,7 +71,7 @@ def test_memory_that_grows_is_counted_as_it_is() -> None:
     assert storages.live == 80
 
 
-@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta")
+@pytest.mark.filterwarnings("ignore:Sparse CS. tensor support is in beta")
 @pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr, torch.sparse_csc])
 def test_a_sparse_tensor_is_made_of_dense_ones(layout: torch.layout) -> None:
     sparse = torch.eye(6).to_sparse(layout=layout)

@@ -32,7 +32,9 @@ class DeviceWatch:
         self._storages = storages
         self._accelerated = device.type == "cuda"
         self.level = 0
+        self._level_reserved = 0
         self.peak = 0
+        self.reserved = 0
         self.live = 0
         self.waits: list[float] = []
 
@@ -40,6 +42,7 @@ class DeviceWatch:
         if self._accelerated:
             torch.cuda.synchronize(self._device)
             self.level = torch.cuda.memory_allocated(self._device)
+            self._level_reserved = torch.cuda.memory_reserved(self._device)
         else:
             self.level = self._storages.live
 
@@ -56,6 +59,7 @@ class DeviceWatch:
                 torch.cuda.max_memory_allocated(self._device),
                 torch.cuda.memory_allocated(self._device),
             )
+            self.reserved = max(0, torch.cuda.max_memory_reserved(self._device) - self._level_reserved)
         else:
             peak, live = self._storages.peak, self._storages.live
         self.peak, self.live = max(0, peak - self.level), max(0, live - self.level)

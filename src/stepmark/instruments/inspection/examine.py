@@ -105,14 +105,26 @@ class _Examination:
                 optimizer=optimizers.facts(),
                 degenerate=(*self.seen.degenerate, *second.degenerate),
                 memory=replace(self.seen.memory, kept=second.kept, kept_before=second.kept_before),
-                foreign_streams=any(
-                    min(waits) > STRAY for waits in zip(first.waits, second.waits, strict=True)
+                foreign_streams=any(_strays(first, second)),
+                phases=tuple(
+                    replace(phase, stray_seconds=stray, waits=places)
+                    for phase, stray, places in zip(
+                        self.seen.phases, _strays(first, second), second.places, strict=True
+                    )
                 ),
                 host_seconds=second.host_seconds,
                 device_seconds=second.device_seconds,
             )
             if subject.deterministic and subject.forward is not None:
                 self._note(repeatable=is_repeatable(subject))
+
+
+def _strays(first: FirstIteration, second: SecondIteration) -> list[float]:
+    """By phase: seconds that the device worked on in both iterations after the current stream was done."""
+    if not first.waits:
+        return [0.0] * len(second.places)
+    both = [min(pair) for pair in zip(first.waits, second.waits, strict=True)]
+    return [seconds if seconds > STRAY else 0.0 for seconds in both]
 
 
 def _before(subject: Subject) -> Iterator[Any]:

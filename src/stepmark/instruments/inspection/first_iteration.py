@@ -122,6 +122,7 @@ class FirstIteration:
             unseen=log.unseen,
             outstanding_seconds=outstanding,
             peak_bytes=self._device.peak,
+            reserved_bytes=self._device.reserved,
             live_bytes=self._device.live,
             saved_bytes=saved,
             graph_built=any(one.requires_grad for one in results),

@@ -19,6 +19,7 @@ from stepmark.instruments.inspection.optimizer_watch import OptimizerWatch
 from stepmark.instruments.inspection.storages import Storages
 from stepmark.instruments.inspection.subject import Subject, tensors_in
 from stepmark.instruments.inspection.values import degenerates
+from stepmark.instruments.inspection.waits import watched_waits
 from stepmark.records.inspection import Degenerate, ValueKind
 
 OPTIMIZER = "optimizer"
@@ -42,6 +43,8 @@ class SecondIteration:
         self.degenerate: tuple[Degenerate, ...] = ()
         self.kept = self.kept_before = 0
         self.waits: list[float] = []
+        self.places: list[tuple[str, ...]] = []
+        """By phase: where it made the host wait."""
         self.host_seconds: float | None = None
         self.device_seconds: float | None = None
 
@@ -75,9 +78,11 @@ class SecondIteration:
         for phase, call in zip(self._subject.phases, self._subject.calls, strict=True):
             declared = phase == OPTIMIZER and self._subject.optimizer is not None
             with self._optimizers.declared_step() if declared else nullcontext():
-                begin = time.perf_counter()
-                returned = call()
-                enqueued = time.perf_counter()
+                with watched_waits(self._subject.device) as places:
+                    begin = time.perf_counter()
+                    returned = call()
+                    enqueued = time.perf_counter()
+                self.places.append(tuple(places))
             if self._accelerated:
                 self.waits.append(wait_for(self._subject.device))
                 host, device = host + enqueued - begin, device + time.perf_counter() - begin

@@ -1,0 +1,76 @@
+"""References: runs that come with stepmark, by name, for others to be compared with.
+
+A name is a folder in `references/`; it holds a file for each run, and each run has suites of its own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from functools import cache
+from pathlib import Path
+
+from stepmark.errors import UsageError
+from stepmark.published.reference_file import ENDING, from_reference, head_of
+from stepmark.records.record import Record
+from stepmark.records.run import Recording, Run
+
+FOLDER = Path(__file__).parent / "references"
+
+
+class Reference(Record, frozen=True, kw_only=True):
+    """A named set of runs."""
+
+    name: str
+    date: str
+    """Of the newest run."""
+    hardware: str
+    software: str
+    suites: tuple[str, ...]
+
+
+def reference_names() -> tuple[str, ...]:
+    """In alphabetical order."""
+    return tuple(sorted({file.parent.name for file in FOLDER.glob(f"*/*{ENDING}")}))
+
+
+def references() -> tuple[Reference, ...]:
+    """All of them, by the heads of their runs."""
+    return tuple(_described(name, [run for _, run in _heads(name)]) for name in reference_names())
+
+
+def reference_run(name: str, suites: Collection[str]) -> Recording:
+    """The run of this reference that has the suites; a UsageError where none has, or more than one."""
+    heads = _heads(name)
+    fitting = [file for file, run in heads if {outline.name for outline in run.suites} & {*suites}]
+    if len(fitting) == 1:
+        return from_reference(fitting[0].read_bytes())
+    known = sorted({outline.name for _, run in heads for outline in run.suites})
+    if not fitting:
+        raise UsageError(
+            f"reference {name} has none of the suites {', '.join(sorted(suites))}",
+            remedy=f"it has: {', '.join(known)}",
+        )
+    raise UsageError(
+        f"reference {name} has the suites {', '.join(sorted(suites))} in {len(fitting)} runs",
+        remedy="measure and compare one suite at a time",
+    )
+
+
+@cache
+def _heads(name: str) -> tuple[tuple[Path, Run], ...]:
+    files = sorted((FOLDER / name).glob(f"*{ENDING}"))
+    return tuple((file, head_of(file.read_bytes())) for file in files)
+
+
+def _described(name: str, runs: list[Run]) -> Reference:
+    newest = max(runs, key=lambda run: run.started)
+    host, torch = newest.environment.host, newest.environment.torch
+    accelerated = any(case.cell.device != "cpu" for case in newest.cases)
+    return Reference(
+        name=name,
+        date=time.strftime("%Y-%m-%d", time.gmtime(newest.started)),
+        hardware=", ".join(torch.devices) if accelerated and torch.devices else host.cpu_model,
+        software=f"torch {torch.version}, stepmark {newest.environment.stepmark}",
+        suites=tuple(dict.fromkeys(outline.name for run in runs for outline in run.suites)),
+    )

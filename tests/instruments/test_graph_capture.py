@@ -1,0 +1,148 @@
+"""Capturing programs into CUDA graphs: what becomes of layouts here, the graphs themselves on a device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from stepmark.authoring.inputs import randn
+from stepmark.authoring.suite import Suite
+from stepmark.authoring.workload import Ops, Step
+from stepmark.errors import Uncapturable
+from stepmark.instruments.event_clock import EventInstrument
+from stepmark.instruments.fake import FakeInstrument
+from stepmark.instruments.graph_capture import REPEATS, Replay, capture, graphs_of, make_capturable
+from stepmark.instruments.torch_binding import bind
+from stepmark.measure.program import Program
+from stepmark.measure.sampler import run_block
+from stepmark.records.case import Cache, Case, Cell, Execution, Mode
+from stepmark.records.evidence import Evidence
+
+CPU = torch.device("cpu")
+
+
+def test_a_step_becomes_one_graph_and_its_whole_the_only_phase() -> None:
+    fake = FakeInstrument()
+    program = fake.step({"forward": 1, "backward": 2})
+    captured = capture(
+        Program(
+            layout=program.layout,
+            calls=program.calls,
+            prepare=program.prepare,
+            inspect=lambda: Evidence(layout=program.layout, parameters=7),
+        ),
+        CPU,
+    )
+    layout = captured.layout
+    assert (layout.phases, layout.primary, layout.whole) == (("step",), "step", None)
+    assert captured.prepare is None
+    assert len(graphs_of(captured.calls)) == 1
+    assert captured.inspect is not None
+    assert captured.inspect() == Evidence(layout=captured.layout, parameters=7)
+
+
+def test_operations_have_a_graph_each() -> None:
+    program = FakeInstrument().operations({"quantize": 1, "product": 2})
+    captured = capture(program, CPU)
+    assert captured.layout == program.layout
+    assert len(graphs_of(captured.calls)) == 2
+    assert all(replay.pool is None for replay in graphs_of(captured.calls)), "nothing has run yet"
+
+
+def test_optimizers_are_told_to_count_on_the_device() -> None:
+    parameters = [torch.nn.Parameter(torch.ones(2))]
+    adam = torch.optim.AdamW(parameters)
+    make_capturable(adam)
+    assert adam.param_groups[0]["capturable"] is True
+    for other in (torch.optim.SGD(parameters), None, object()):
+        make_capturable(other)
+
+
+suite = Suite("captured", modes=["train", "forward", "ops"])
+
+
+@suite.variant(baseline=True)
+def model(c: Any) -> Step | Ops:
+    if c.mode is Mode.OPS:
+        x = torch.randn(64, 64, device=c.device)
+        return Ops({"product": lambda: x @ x, "softmax": lambda: x.softmax(-1)})
+    layer = torch.nn.Sequential(torch.nn.Linear(32, 32), torch.nn.Dropout(0.1))
+    return Step(layer, inputs=randn(8, 32), loss=lambda y: y.square().mean(), optimizer=torch.optim.AdamW)
+
+
+@suite.variant
+def waiting(c: Any) -> Step | Ops:
+    if c.mode is Mode.OPS:
+        x = torch.randn(64, 64, device=c.device)
+        return Ops({"product": lambda: (x @ x).sum().item()})
+    layer = torch.nn.Linear(32, 32)
+
+    class Waits(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = layer
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            scaled: torch.Tensor = self.layer(x) * float(self.layer.weight.sum().item())
+            return scaled
+
+    return Step(Waits(), inputs=randn(8, 32))
+
+
+def bound(variant: str, mode: Mode, cache: Cache = Cache.WARM) -> Program:
+    cell = Cell(suite="captured", device="cuda", mode=mode, execution=Execution.GRAPH, cache=cache)
+    return bind(suite.variants[variant], Case(variant=variant, cell=cell), seed=3)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("mode", list(Mode))
+def test_replays_are_timed(mode: Mode) -> None:
+    program, clock = bound("model", mode), EventInstrument("cuda")
+    for _ in range(2):
+        totals = run_block(program, (3,) * len(program.layout.phases), clock)
+    assert all(total > 0 for total in totals)
+    assert all(replay.pool is not None for replay in graphs_of(program.calls))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("cache", list(Cache))
+def test_short_operations_are_held_ten_times_unless_they_are_to_be_cold(cache: Cache) -> None:
+    program = bound("model", Mode.OPS, cache)
+    program.iterate()
+    assert program.times == ((1, 1) if cache is Cache.COLD else (REPEATS, REPEATS))
+    step = bound("model", Mode.TRAIN, cache)
+    step.iterate()
+    assert step.times == (1,)
+
+
+@pytest.mark.gpu
+def test_a_replayed_step_trains() -> None:
+    torch.manual_seed(0)
+    parameter = torch.nn.Parameter(torch.ones(4, device="cuda"))
+    optimizer = torch.optim.AdamW([parameter], lr=0.1)
+    make_capturable(optimizer)
+
+    def backward() -> None:
+        torch.autograd.backward(parameter.square().sum())
+
+    def prepare() -> None:
+        parameter.grad = None
+
+    calls = {"backward": backward, "optimizer": optimizer.step}
+    replay = Replay(calls, prepare=prepare, device=torch.device("cuda"))
+    levels = []
+    for _ in range(5):
+        replay()
+        levels.append(float(parameter.detach()[0]))
+    assert levels == sorted(levels, reverse=True)
+    assert len(set(levels)) == 5
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("mode", "where"), [(Mode.TRAIN, "forward"), (Mode.OPS, "product")])
+def test_a_step_that_waits_for_the_device_is_refused_by_name(mode: Mode, where: str) -> None:
+    program = bound("waiting", mode)
+    with pytest.raises(Uncapturable, match=f"in {where} it waits for the device"):
+        program.iterate()
