@@ -1,7 +1,7 @@
 # mypy: ignore-errors
 """Triton kernels of cross-entropy: each row's loss with its largest logit and log-sum, and its gradient.
 
-Logit and sum are kept apart: from logits of some hundreds one number of their size would be subtracted with an
+Logit and sum are kept apart: from logits of some hundreds one number of their size would be taken with an
 error of 2e-5.
 """
 
