@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,11 @@ import torch
 
 from stepmark.engines.local import LocalEngine
 from stepmark.records.settings import Settings
+
+if not torch.cuda.is_available():
+    # Kernels are tested in Triton's interpreter. Triton decides for its own functions when it is imported, and
+    # torch.utils.flop_counter, which the inspection needs, does that.
+    os.environ["TRITON_INTERPRET"] = "1"
 
 BENCHES = Path(__file__).parent / "benches"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +45,6 @@ def _let_bfloat16_be_multiplied() -> None:
 
 HAS_GPU = torch.cuda.is_available()
 if not HAS_GPU:
-    # Before any kernel's module is imported: that is when Triton decides.
-    os.environ["TRITON_INTERPRET"] = "1"
     _let_numbers_be_indices()
     _let_bfloat16_be_multiplied()
 
