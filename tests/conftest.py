@@ -14,8 +14,8 @@ from stepmark.engines.local import LocalEngine
 from stepmark.records.settings import Settings
 
 if not torch.cuda.is_available():
-    # Kernels are tested in Triton's interpreter. Triton decides for its own functions when it is imported, and
-    # torch.utils.flop_counter, which the inspection needs, does that.
+    # Kernels are tested in Triton's interpreter. Triton decides for its own functions when it is imported: by
+    # torch.utils.flop_counter, which the inspection needs.
     os.environ["TRITON_INTERPRET"] = "1"
 
 BENCHES = Path(__file__).parent / "benches"
