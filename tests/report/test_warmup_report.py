@@ -6,6 +6,7 @@ import io
 import json
 
 import pytest
+from hypothesis import example as with_values
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -80,6 +81,7 @@ def test_every_cause_has_its_words(kind: SlowStart) -> None:
 
 
 @steady
+@with_values([1.0] * 11, 20)  # the tick of 10 would stick out
 @given(st.lists(st.floats(1e-9, 1e4), min_size=1, max_size=300), st.integers(20, 120))
 def test_a_chart_fits_and_its_largest_value_is_on_top(values: list[float], width: int) -> None:
     lines = chart(values, width=width)

@@ -22,7 +22,8 @@ def chart(values: Sequence[float], *, width: int, ascii_only: bool = False) -> l
     low, high = min(values), max(values)
     labels = show.seconds(high), show.seconds(low)
     margin = max(map(len, labels))
-    size = max(1, math.ceil(len(values) / max(width - margin - 2, _TICKS)))
+    room = max(width - margin - 2, _TICKS)
+    size = max(1, math.ceil(len(values) / room))
     groups = [median(values[place : place + size]) for place in range(0, len(values), size)]
     floor = low / _FLOOR
     span = math.log(max(high, floor * _LEAST_RANGE) / floor)
@@ -32,7 +33,8 @@ def chart(values: Sequence[float], *, width: int, ascii_only: bool = False) -> l
         label = labels[0] if row == HEIGHT - 1 else labels[1] if row == 0 else ""
         bars = "".join(_cell(height - row, ascii_only) for height in heights)
         lines.append(f"{label:>{margin}} {'|' if ascii_only else '│'}{bars}".rstrip())
-    ticks = "".join(f"{place * size:<{_TICKS}}" for place in range(0, len(groups), _TICKS))
+    places = [place for place in range(0, len(groups), _TICKS) if place + len(str(place * size)) <= room]
+    ticks = "".join(f"{place * size:<{_TICKS}}" for place in places)
     return [*lines, f"{'':{margin}}  {ticks}".rstrip()]
 
 
