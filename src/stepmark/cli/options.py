@@ -26,7 +26,9 @@ FORMATS = (
 _KINDS = tuple(kind.value.lower() for kind in VerdictKind)
 
 
-def _all(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
+def together(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
+    """Several options as one decorator, listed in this order."""
+
     def decorate(function: F) -> F:
         for decorator in reversed(decorators):
             function = decorator(function)
@@ -60,7 +62,7 @@ cache_option = click.option(
     "CUDA. Cold needs CUDA.",
 )
 
-measuring_options = _all(
+measuring_options = together(
     click.option(
         "--preset",
         type=click.Choice(list(PRESETS)),

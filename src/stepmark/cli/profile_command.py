@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from stepmark.cli.one_case import FAILED_LAUNCHES, case_option, engine_at_work, one_case_options, settings_of
+
 if TYPE_CHECKING:
     from stepmark.profiling import ProfileOrder
     from stepmark.records.profile import ProfileRecording
     from stepmark.report.profile_commands import NsightCommands
 
-FAILED_LAUNCHES = 3
 _PASSED_ON = ("dtype", "mode", "threads", "seed")
 """Options of one value that decide what a case is, besides --device and --case."""
 
 
 @click.command("profile")
 @click.argument("target")
-@click.option("--case", "case", metavar="TEXT", help="A variant, a case id, or the beginning of one.")
+@case_option
 @click.option(
     "--iterations", type=click.IntRange(1), default=5, show_default=True, metavar="N", help="To trace."
 )
@@ -51,28 +52,8 @@ _PASSED_ON = ("dtype", "mode", "threads", "seed")
 @click.option(
     "--top", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="Operations shown."
 )
-@click.option("--set", "set_", multiple=True, metavar="AXIS=VALUES", help="Other values: features=512.")
-@click.option("--dtype", metavar="NAME", help="Instead of the suite's: float32.")
-@click.option("--mode", metavar="NAMES", help="Instead of the suite's: train; and how: graph, compiled.")
-@click.option("--device", default="cpu", show_default=True, metavar="cpu|cuda|auto")
-@click.option("--threads", default="1", show_default=True, metavar="N|auto", help="Of torch's operators.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Parameters and inputs follow.")
 @click.option("--timeout", default="120s", show_default=True, metavar="TIME", help="For one round.")
-@click.option(
-    "--start",
-    type=click.Choice(["fork", "spawn"]),
-    default="fork",
-    show_default=True,
-    help="How workers start: forked from a server with torch imported, or as fresh interpreters.",
-)
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["table", "markdown", "json"]),
-    default="table",
-    show_default=True,
-)
-@click.option("--quiet", is_flag=True, help="No progress display.")
+@one_case_options
 def command(target: str, **options: Any) -> int:
     """Profile one case with torch.profiler: operations, matrix products, gaps, memory, and what it cost.
 
@@ -89,22 +70,15 @@ def command(target: str, **options: Any) -> int:
 
 
 def _order(target: str, options: dict[str, Any]) -> ProfileOrder:
-    from stepmark.cli.options import command_line, selection_of, threads_of
+    from stepmark.cli.options import command_line, selection_of
     from stepmark.profiling import ProfileOrder
-    from stepmark.records.settings import Settings
     from stepmark.suites.targets import resolve
-    from stepmark.units import parse_duration
 
     return ProfileOrder(
         sources=resolve(target),
         iterations=options["bare"] or options["iterations"],
         rounds=options["rounds"],
-        settings=Settings(
-            seed=options["seed"],
-            launches=options["launches"],
-            threads=threads_of(options["threads"]),
-            timeout=parse_duration(options["timeout"]),
-        ),
+        settings=settings_of(options),
         case=options["case"],
         selection=selection_of(options),
         device=options["device"],
@@ -129,17 +103,10 @@ def _writable(name: str) -> str:
 
 
 def _measure(order: ProfileOrder, *, start: str, quiet: bool) -> ProfileRecording:
-    from stepmark.cli.stage_line import stage_line
-    from stepmark.engines.local import LocalEngine
     from stepmark.profiling import measure_profile
 
-    with stage_line(quiet=quiet) as line:
-        line.say("starting workers")
-        engine = LocalEngine(order.settings, start=start, tick=line.tick)
-        try:
-            return measure_profile(order, engine=engine, begins=line.say)
-        finally:
-            engine.close()
+    with engine_at_work(order.settings, start=start, quiet=quiet) as (engine, line):
+        return measure_profile(order, engine=engine, begins=line.say)
 
 
 def _run_plainly(order: ProfileOrder) -> int:

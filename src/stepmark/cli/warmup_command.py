@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from stepmark.cli.one_case import FAILED_LAUNCHES, case_option, engine_at_work, one_case_options, settings_of
+
 if TYPE_CHECKING:
     from stepmark.records.warmup import WarmupRecording
     from stepmark.warming import WarmupOrder
 
-FAILED_LAUNCHES = 3
-
 
 @click.command("warmup")
 @click.argument("target")
-@click.option("--case", "case", metavar="TEXT", help="A variant, a case id, or the beginning of one.")
+@case_option
 @click.option("--iterations", type=click.IntRange(1), default=50, show_default=True, metavar="N")
 @click.option(
     "--launches",
@@ -25,28 +25,8 @@ FAILED_LAUNCHES = 3
     metavar="N",
     help="Fresh processes, each with its own first iterations.",
 )
-@click.option("--set", "set_", multiple=True, metavar="AXIS=VALUES", help="Other values: features=512.")
-@click.option("--dtype", metavar="NAME", help="Instead of the suite's: float32.")
-@click.option("--mode", metavar="NAMES", help="Instead of the suite's: train; and how: graph, compiled.")
-@click.option("--device", default="cpu", show_default=True, metavar="cpu|cuda|auto")
-@click.option("--threads", default="1", show_default=True, metavar="N|auto", help="Of torch's operators.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Parameters and inputs follow.")
 @click.option("--timeout", default="120s", show_default=True, metavar="TIME", help="For one iteration.")
-@click.option(
-    "--start",
-    type=click.Choice(["fork", "spawn"]),
-    default="fork",
-    show_default=True,
-    help="How workers start: forked from a server with torch imported, or as fresh interpreters.",
-)
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["table", "markdown", "json"]),
-    default="table",
-    show_default=True,
-)
-@click.option("--quiet", is_flag=True, help="No progress display.")
+@one_case_options
 def command(target: str, **options: Any) -> int:
     """Look at the first iterations of one case, one by one, and at why they are slow.
 
@@ -55,21 +35,14 @@ def command(target: str, **options: Any) -> int:
 
     Exit codes: 0 fine, 2 usage, 3 some launches failed, 130 interrupted.
     """
-    from stepmark.cli.options import command_line, selection_of, threads_of
-    from stepmark.records.settings import Settings
+    from stepmark.cli.options import command_line, selection_of
     from stepmark.suites.targets import resolve
-    from stepmark.units import parse_duration
     from stepmark.warming import WarmupOrder
 
     order = WarmupOrder(
         sources=resolve(target),
         iterations=options["iterations"],
-        settings=Settings(
-            seed=options["seed"],
-            launches=options["launches"],
-            threads=threads_of(options["threads"]),
-            timeout=parse_duration(options["timeout"]),
-        ),
+        settings=settings_of(options),
         case=options["case"],
         selection=selection_of(options),
         device=options["device"],
@@ -80,22 +53,15 @@ def command(target: str, **options: Any) -> int:
 
 
 def _measure(order: WarmupOrder, *, start: str, quiet: bool) -> WarmupRecording:
-    from stepmark.cli.stage_line import stage_line
-    from stepmark.engines.local import LocalEngine
     from stepmark.warming import measure_warmup
 
     launches = order.settings.launches
-    with stage_line(quiet=quiet) as line:
-        line.say("starting workers")
-        engine = LocalEngine(order.settings, start=start, tick=line.tick)
-        try:
-            return measure_warmup(
-                order,
-                engine=engine,
-                begins=lambda number: line.say(f"launch {number + 1} of {launches}"),
-            )
-        finally:
-            engine.close()
+    with engine_at_work(order.settings, start=start, quiet=quiet) as (engine, line):
+        return measure_warmup(
+            order,
+            engine=engine,
+            begins=lambda number: line.say(f"launch {number + 1} of {launches}"),
+        )
 
 
 def _report(recording: WarmupRecording, format_: str) -> int:
