@@ -10,7 +10,7 @@ from stepmark.records.card import CardFacts
 from stepmark.records.machine import GpuCard, GpuProcess
 from tests.instruments.fake_nvml import UUID, Nvml
 
-REST = "3201, 412.5, 570.1, 143360, Enabled, 700.00, 3201"
+FACTS = f"{UUID}, 570.1, 143360, Enabled, 700.00, 1980, 3201, NVIDIA H200"
 BUSY = GpuCard(
     name="NVIDIA H200",
     mhz=1980,
@@ -39,21 +39,19 @@ def answers(cards: str | None, processes: str | None) -> Ask:
 
 def test_a_busy_card_by_nvidia_smi() -> None:
     ask = answers(
-        f"{UUID}, NVIDIA H200, 1980, 1980, 58, 0x0000000000000024, {REST}\n",
+        f"1980, 3201, 412.5, 58, 0x0000000000000024, {FACTS}\n",
         f"{UUID}, 454, 810, /opt/py, thon\nGPU-other, 9, 1, x\n",
     )
     assert from_smi(ask) == (BUSY,)
 
 
 def test_an_idle_card_is_slowed_by_nothing() -> None:
-    (card,) = (
-        from_smi(answers(f"{UUID}, NVIDIA H200, 1980, 1980, 38, 0x0000000000000001, {REST}\n", "")) or ()
-    )
+    (card,) = from_smi(answers(f"1980, 3201, 412.5, 38, 0x0000000000000001, {FACTS}\n", "")) or ()
     assert (card.slowed_by, card.processes) == ((), ())
 
 
 def test_what_a_card_does_not_answer_is_unknown() -> None:
-    (card,) = from_smi(answers(f"GPU-1, Old{', [N/A]' * 11}\nnonsense\n", None)) or ()
+    (card,) = from_smi(answers(f"{'[N/A], ' * 5}GPU-1, {'[N/A], ' * 6}Old\nnonsense\n", None)) or ()
     assert card == GpuCard(name="Old", facts=CardFacts(name="Old", uuid="GPU-1"))
 
 

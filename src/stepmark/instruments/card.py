@@ -17,22 +17,8 @@ import shutil
 from collections.abc import Callable
 from typing import Any
 
-from stepmark.instruments.nvidia_smi import (
-    Ask,
-    ask_smi,
-    bytes_of,
-    fields_of,
-    known,
-    number_of,
-    switch_of,
-    text_of,
-)
+from stepmark.instruments.nvidia_smi import CARD_FIELDS, Ask, CardAnswer, ask_smi, card_answer, text_of
 from stepmark.records.card import STRAIN, CardFacts, CardReading
-
-_LOOK_FIELDS = (
-    "clocks.sm,clocks.mem,power.draw,temperature.gpu,clocks_throttle_reasons.active,uuid,driver_version,"
-    "memory.total,ecc.mode.current,power.limit,clocks.max.sm,clocks.max.mem,name"
-)
 
 
 class NvmlCard:
@@ -110,37 +96,16 @@ class SmiCard:
     glance: Callable[[], CardReading] | None = None
 
     def look(self) -> CardReading | None:
-        fields = self._fields()
-        if fields is None:
-            return None
-        megahertz, memory, watts, celsius, reasons, *_ = fields
-        return CardReading(
-            megahertz=number_of(megahertz, float),
-            memory_megahertz=number_of(memory, float),
-            watts=number_of(watts, float),
-            celsius=number_of(celsius, float),
-            reasons=(number_of(reasons, lambda text: int(text, 16)) or 0) & STRAIN,
-        )
+        answer = self._answer()
+        return None if answer is None else answer.reading
 
     def facts(self) -> CardFacts | None:
-        fields = self._fields()
-        if fields is None:
-            return None
-        uuid, driver, memory, ecc, limit, most, most_memory, name = fields[5:]
-        return CardFacts(
-            name=name,
-            uuid=known(uuid),
-            driver=known(driver),
-            memory_bytes=bytes_of(memory),
-            ecc=switch_of(ecc),
-            power_limit_watts=number_of(limit, float),
-            max_megahertz=number_of(most, float),
-            max_memory_megahertz=number_of(most_memory, float),
-        )
+        answer = self._answer()
+        return None if answer is None else answer.facts
 
-    def _fields(self) -> list[str] | None:
-        lines = self._ask(f"--id={self._name} --query-gpu={_LOOK_FIELDS}")
-        return fields_of(lines, _LOOK_FIELDS) if lines else None
+    def _answer(self) -> CardAnswer | None:
+        lines = self._ask(f"--id={self._name} --query-gpu={CARD_FIELDS}")
+        return card_answer(lines) if lines else None
 
 
 Card = NvmlCard | SmiCard

@@ -13,22 +13,18 @@ from typing import Any
 
 from stepmark.instruments.card import NvmlCard
 from stepmark.instruments.nvidia_smi import (
+    CARD_FIELDS,
     Ask,
+    CardAnswer,
     ask_smi,
     bytes_of,
+    card_answer,
     fields_of,
-    known,
-    number_of,
-    switch_of,
     text_of,
 )
-from stepmark.records.card import CardFacts, reasons_named
+from stepmark.records.card import reasons_named
 from stepmark.records.machine import GpuCard, GpuProcess
 
-_CARD_FIELDS = (
-    "uuid,name,clocks.sm,clocks.max.sm,temperature.gpu,clocks_throttle_reasons.active,clocks.mem,power.draw,"
-    "driver_version,memory.total,ecc.mode.current,power.limit,clocks.max.mem"
-)
 _PROCESS_FIELDS = "gpu_uuid,pid,used_memory,process_name"
 
 
@@ -82,40 +78,26 @@ def _nvml_process(nvml: Any, process: Any) -> GpuProcess:
 
 
 def from_smi(ask: Ask) -> tuple[GpuCard, ...] | None:
-    cards = ask(f"--query-gpu={_CARD_FIELDS}")
+    cards = ask(f"--query-gpu={CARD_FIELDS}")
     if cards is None:
         return None
     processes = ask(f"--query-compute-apps={_PROCESS_FIELDS}")
-    found = []
-    for line in cards.splitlines():
-        fields = fields_of(line, _CARD_FIELDS)
-        if fields is not None:
-            found.append(_smi_card(fields, processes))
-    return tuple(found)
+    answers = [card_answer(line) for line in cards.splitlines()]
+    return tuple(_smi_card(answer, processes) for answer in answers if answer is not None)
 
 
-def _smi_card(fields: list[str], processes: str | None) -> GpuCard:
-    uuid, name, mhz, max_mhz, celsius, reasons, memory_mhz, watts, *rest = fields
-    driver, memory, ecc, limit, max_memory_mhz = rest
+def _smi_card(answer: CardAnswer, processes: str | None) -> GpuCard:
+    seen, facts = answer.reading, answer.facts
     return GpuCard(
-        name=name,
-        mhz=number_of(mhz, float),
-        max_mhz=number_of(max_mhz, float),
-        celsius=number_of(celsius, float),
-        slowed_by=_slowed_by(number_of(reasons, lambda text: int(text, 16))),
-        processes=None if processes is None else _smi_processes(processes, uuid),
-        memory_mhz=number_of(memory_mhz, float),
-        watts=number_of(watts, float),
-        facts=CardFacts(
-            name=name,
-            uuid=known(uuid),
-            driver=known(driver),
-            memory_bytes=bytes_of(memory),
-            ecc=switch_of(ecc),
-            power_limit_watts=number_of(limit, float),
-            max_megahertz=number_of(max_mhz, float),
-            max_memory_megahertz=number_of(max_memory_mhz, float),
-        ),
+        name=facts.name,
+        mhz=seen.megahertz,
+        max_mhz=facts.max_megahertz,
+        celsius=seen.celsius,
+        slowed_by=_slowed_by(answer.reasons),
+        processes=None if processes is None else _smi_processes(processes, facts.uuid or ""),
+        memory_mhz=seen.memory_megahertz,
+        watts=seen.watts,
+        facts=facts,
     )
 
 
