@@ -5,6 +5,7 @@ python -m benchmarks.h200.card
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -24,8 +25,10 @@ WORK_SECONDS = 1.5
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     card = open_card("cuda")
-    assert isinstance(card, NvmlCard), "pynvml is not there"
+    if not isinstance(card, NvmlCard):
+        raise SystemExit("this asks an NVIDIA GPU through NVML: it needs one, and the package nvidia-ml-py")
     rows: list[dict[str, Any]] = []
     for row in _rows(card):
         print(row, flush=True)

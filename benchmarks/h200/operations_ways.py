@@ -117,16 +117,7 @@ def training_call(way: Way, tensors: Sequence[Tensor | None], gradient: Tensor) 
 
 def captured_forward(call: Call, times: int) -> Any:
     """A graph of some calls, after calls that compile."""
-    stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-    with torch.cuda.stream(stream):
-        for _ in range(3):
-            call()
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, stream=stream):
-        for _ in range(times):
-            call()
-    return graph
+    return _captured(call, times, torch.cuda.Stream())  # type: ignore[no-untyped-call]
 
 
 def captured_backward(way: Way, tensors: Sequence[Tensor | None], gradient: Tensor, times: int) -> Any:
@@ -135,15 +126,18 @@ def captured_backward(way: Way, tensors: Sequence[Tensor | None], gradient: Tens
     wanted = [one for one in tensors if one is not None]
     with torch.cuda.stream(stream):
         y = way(*tensors)
-    run = partial(torch.autograd.grad, y, wanted, gradient, retain_graph=True)
+    return _captured(partial(torch.autograd.grad, y, wanted, gradient, retain_graph=True), times, stream)
+
+
+def _captured(call: Call, times: int, stream: Any) -> Any:
     with torch.cuda.stream(stream):
         for _ in range(3):
-            run()
+            call()
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph, stream=stream):
         for _ in range(times):
-            run()
+            call()
     return graph
 
 

@@ -27,8 +27,8 @@ from stepmark.zoo.kernels.fragmented_sizes import (
 MOST_ROWS = 16
 """Few: each is taken by itself."""
 MOST_ROWS_OF_A_TILE = 32
-"""With 64 and more, where Triton 3.6 multiplies asynchronously, narrow_tiles was wrong in a row of thousands:
-its values are also summed for the scores while they are multiplied."""
+"""With 64 and more rows a tile two configurations were wrong by some hundredths on an H200 (Triton 3.6). The
+cause was not found; that products are asynchronous from there on is a suspicion."""
 MOST_NARROW = 512
 """A tile of the decompressor that is held in registers has this many columns at most."""
 
