@@ -102,6 +102,20 @@ def test_reports_fit_any_width_and_keep_every_verdict(name: str, width: int, pha
             assert all(word in text for word in case.failure.message.split())
 
 
+@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("width", [60, 70, 80])
+def test_a_table_is_headed_phases_where_it_has_some(name: str, width: int) -> None:
+    headings = [
+        row
+        for row in terminal.render(EXAMPLES[name](), width=width).splitlines()
+        if row.startswith("phases, ")
+    ]
+    others = {"params", "memory", "of limit"}
+    for heading in headings:
+        named = set(re.split(r"\s{2,}", heading.strip())[1:])
+        assert named - others, heading
+
+
 def test_a_baseline_alone_is_marked_where_it_is_doubted() -> None:
     judgement = EXAMPLES["findings"]()
     baseline = replace(judgement, cases=judgement.cases[:1], findings=())

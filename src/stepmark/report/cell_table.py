@@ -37,7 +37,8 @@ def _arranged(cell: CellView, look: Look) -> list[Grid]:
     if wide.width <= width or not everything.names or (not phases.names and wide.least_width <= width):
         return [wide]
     bare, below = _main(cell, PhaseColumns(), look), phase_grid(cell, phases, look)
-    together, beside = phase_grid(cell, everything, look), _main(cell, others, look)
+    first = "phases" if phases.names else "variant"
+    together, beside = phase_grid(cell, everything, look, title=first), _main(cell, others, look)
     if together.least_width <= width:
         return _same_first_column([bare, together], look.page)
     if phases.names and below.least_width <= width:
