@@ -33,7 +33,7 @@ def _inverse(scale, LARGEST: tl.constexpr):
 
 @triton.jit
 def _codes(x, inverse, FP8: tl.constexpr):
-    """As bytes, whatever they mean: turned as fp8, codes by one scale came out wrong on an H200."""
+    """As bytes, whatever they mean."""
     product = x.to(tl.float32) * inverse
     if FP8:
         codes = product.to(tl.float8e4nv).to(tl.int8, bitcast=True)
@@ -157,19 +157,23 @@ def matrix_codes(
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
 ):
-    """From one read of a tile: codes by the row's scale as they lie, and by the column's scale turned."""
+    """From one read of a tile: codes by the row's scale as they lie, and by the column's scale turned.
+
+    Codes by one scale are the same both ways round. In fp8 they are computed twice all the same: turned from
+    what was also stored straight, they came out wrong on an H200 (Triton 3.6), where codes by two scales and
+    codes in int8 came out right."""
     row, column, inside = _tile(num_rows, num_columns, ROWS, COLUMNS)
     values = tl.load(w + row[:, None] * w_stride + column[None, :], mask=inside, other=0.0)
-    if ONE_SCALE:
-        inverse = _inverse(tl.load(row_scale), LARGEST)
-        by_row = _codes(values, inverse, FP8)
+    if ONE_SCALE and not FP8:
+        by_row = _codes(values, _inverse(tl.load(row_scale), LARGEST), FP8)
         by_column = by_row
     else:
+        STEP: tl.constexpr = 0 if ONE_SCALE else 1
         if STRAIGHT:
-            scale = tl.load(row_scale + row, mask=row < num_rows, other=0.0)
+            scale = tl.load(row_scale + row * STEP, mask=row < num_rows, other=0.0)
             by_row = _codes(values, _inverse(scale, LARGEST)[:, None], FP8)
         if TURNED:
-            scale = tl.load(column_scale + column, mask=column < num_columns, other=0.0)
+            scale = tl.load(column_scale + column * STEP, mask=column < num_columns, other=0.0)
             by_column = _codes(values, _inverse(scale, LARGEST)[None, :], FP8)
     if STRAIGHT:
         tl.store(codes + row[:, None] * code_stride + column[None, :], by_row, mask=inside)
