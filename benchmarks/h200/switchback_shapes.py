@@ -68,7 +68,7 @@ def shapes(part: int = 0, parts: int = 1) -> list[tuple[int, int, int]]:
 
 
 def measured(
-    dtype: torch.dtype, *, part: int, parts: int, peers: bool = True, rounds: int = 4
+    dtype: torch.dtype, *, part: int, parts: int, peers: bool = True, rounds: int = 3
 ) -> Iterator[dict[str, Any]]:
     """One row a shape, and at last what they come to."""
     copied, rate = copy_bandwidth(), best_rate()

@@ -116,7 +116,9 @@ def _told(recording: Recording) -> Row:
     }
 
 
-def run_part(part: int, of: int, chosen: list[tuple[str, str, int]], *, limit: float) -> list[Row]:
+def run_part(
+    part: int, of: int, chosen: list[tuple[str, str, int]], *, limit: float, seconds_of_copies: float
+) -> list[Row]:
     """Jobs of this part until the time is over; what failed is told and passed over."""
     mine = chosen[part - 1 :: of]
     begin = time.perf_counter()
@@ -133,7 +135,7 @@ def run_part(part: int, of: int, chosen: list[tuple[str, str, int]], *, limit: f
             try:
                 if kind == "identical":
                     amounts = {f"copy{n}": 0 for n in range(1, COPIES + 1)}
-                    row |= compare(name, amounts, seconds=SECONDS_OF_COPIES, seed=1000 * part, engine=engine)
+                    row |= compare(name, amounts, seconds=seconds_of_copies, seed=1000 * part, engine=engine)
                 else:
                     dose = doses[name]
                     row |= {"dose": dose}
@@ -181,6 +183,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--part", default="1/1", help="I/N: the I-th of N parts")
     parser.add_argument("--limit", type=float, default=400.0, help="seconds after which nothing is begun")
+    parser.add_argument(
+        "--seconds-of-copies", type=float, default=SECONDS_OF_COPIES, help="of a run with its copies"
+    )
     parser.add_argument("--repeats", type=int, default=SLOWED_REPEATS, help="of slowed comparisons")
     parser.add_argument("--only", default="", help="workloads, by name")
     parser.add_argument("--kinds", default="identical,slowed")
@@ -193,7 +198,7 @@ def main() -> None:
     names = [name for name in options.only.split(",") if name] or list(WORKLOADS)
     kinds = options.kinds.split(",")
     chosen = [job for job in jobs(options.repeats) if job[0] in kinds and job[1] in names]
-    run_part(part, of, chosen, limit=options.limit)
+    run_part(part, of, chosen, limit=options.limit, seconds_of_copies=options.seconds_of_copies)
 
 
 if __name__ == "__main__":
