@@ -18,6 +18,9 @@ from stepmark.version import VERSION
 _TELLING_VARIABLES = ("OMP_", "MKL_", "KMP_", "GOMP_", "OPENBLAS_", "TORCH", "PYTORCH_", "CUDA_", "CUBLAS_")
 """Prefixes of environment variables that change what torch does."""
 
+_BRANCH_VARIABLES = ("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME")
+"""Where GitHub and GitLab name the branch: of a pull request first, because its own ref is a merge."""
+
 
 def environment(torch: TorchFacts, *, command: Sequence[str], bench: Path | None) -> Environment:
     """Everything around the code that can change a number."""
@@ -60,12 +63,19 @@ def load_facts() -> LoadFacts:
 
 
 def repository_facts(directory: Path) -> RepositoryFacts | None:
-    """Commit and dirty flag of the repository around a directory; None outside one or without git."""
+    """Commit, dirty flag and branch of the repository around a directory; None outside one or without git."""
     commit = _git(directory, "rev-parse", "HEAD")
     status = _git(directory, "status", "--porcelain")
     if commit is None or status is None:
         return None
-    return RepositoryFacts(commit=commit.strip(), dirty=bool(status.strip()))
+    return RepositoryFacts(commit=commit.strip(), dirty=bool(status.strip()), branch=_branch(directory))
+
+
+def _branch(directory: Path) -> str | None:
+    """The branch that is checked out; where only a commit is, as on CI, the one that CI names."""
+    name = (_git(directory, "symbolic-ref", "--short", "-q", "HEAD") or "").strip()
+    named = (os.environ.get(variable, "") for variable in _BRANCH_VARIABLES)
+    return name or next(filter(None, named), None)
 
 
 def _git(directory: Path, *arguments: str) -> str | None:

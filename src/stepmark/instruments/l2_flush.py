@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import torch
 
 from stepmark.errors import Unsupported
+from stepmark.instruments.inspection.memory import overlook
 from stepmark.records.evidence import CacheEvidence
 
 FLUSHED = 2
@@ -44,6 +45,7 @@ def flush_of(device: torch.device) -> Flush:
     """Made and proven once a process; raises Unsupported where caches stay warm."""
     size = int(torch.cuda.get_device_properties(device).L2_cache_size)
     buffer = torch.empty(max(FLUSHED * size, 1 << 20) // 4, dtype=torch.int32, device=device)
+    overlook([buffer])
     evidence = prove(buffer.zero_, size=size, flushed=buffer.nbytes, device=device)
     if evidence.cold_seconds < LEAST * evidence.warm_seconds:
         raise Unsupported(

@@ -49,8 +49,8 @@ def remember_import() -> None:
 
 
 def overlook(tensors: Iterable[torch.Tensor]) -> None:
-    """These are the harness's own."""
-    _start.overlooked = _references(tensors)
+    """These too are the harness's own."""
+    _start.overlooked += _references(tensors)
 
 
 @dataclass(frozen=True)
