@@ -2,45 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterator
+import statistics
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.h200.common import DATA
+from benchmarks.h200 import page_fragmented, page_switchback, page_targets, page_verdicts
+from benchmarks.h200.page_data import met, rows, source
 from stepmark.report.markdown_text import table
 
 PAGE = Path(__file__).parents[2] / "docs" / "gpu.md"
 MARKERS = re.compile(r"(<!-- (?P<name>[a-z-]+) begins -->\n).*?(<!-- (?P=name) ends -->)", re.DOTALL)
-
-FRAGMENTED_TARGETS = {
-    (8192, 1, 128): 13.0,
-    (8192, 1, 32): 9.0,
-    (8192, 8, 128): 8.0,
-    (8192, 16, 128): 6.0,
-    (4096, 1, 128): 6.0,
-    (2048, 1, 128): 1.5,
-}
-"""Speed-ups over nn.Linear that were asked for, float32, replayed as graphs: n, rows, fragments."""
-
-
-def rows(pattern: str, **wanted: Any) -> Iterator[dict[str, Any]]:
-    """Of all files of that name, the older first."""
-    files = [json.loads(file.read_text()) for file in sorted(DATA.glob(pattern))]
-    for data in sorted(files, key=lambda data: str(data["environment"]["date"])):
-        for row in data["rows"]:
-            if all(row.get(name) == value for name, value in wanted.items()):
-                yield row
-
-
-def source(pattern: str, command: str) -> str:
-    """Where and when, from the files themselves."""
-    found = [json.loads(file.read_text())["environment"] for file in sorted(DATA.glob(pattern))]
-    days = sorted({str(one["date"])[:10] for one in found})
-    one = found[-1]
-    versions = f"torch {one['torch']}, Triton {one['triton']}, driver {one['driver']}"
-    return f"`{command}`; {one['device']}, {', '.join(days)}, {versions}, clocks as found."
+PEFT_ASKED, BASE_ASKED = 0.5, 1.12
+"""LoRA's time in PEFT's where the host decides, and in the frozen base's at 4096 x 4096 r16, eager."""
 
 
 def clock() -> str:
@@ -48,98 +23,59 @@ def clock() -> str:
     known = [row for row in rows("clock.json", part="known") if row.get("kind") == "python"]
     starts = [row["first_kernel"] for row in rows("clock.json", part="startup")]
     flushes = {row["flushed_times"]: row for row in rows("clock.json", part="flush") if "flush_us" in row}
+    adjacent = costs["adjacent events in a full queue, us"]["us"]
     lines = [
         ["host time of one mark", f"{costs['host cost of mark']['us']:.1f} µs"],
-        [
-            "two adjacent events in a full queue",
-            f"{costs['adjacent events in a full queue, us']['us']:.2f} µs apart",
-        ],
+        ["two adjacent events in a full queue", f"{adjacent:.2f} µs apart"],
         ["smallest step of the clock", f"{costs['smallest step of the clock, ns']['ns']} ns"],
         ["overwriting the L2 cache twice, outside the clock", f"{flushes[2]['flush_us']:.0f} µs"],
-        [
-            "a worker from its fork to its first kernel",
-            f"{min(starts):.2f} to {max(starts):.2f} s",
-        ],
+        ["a worker from its fork to its first kernel", f"{min(starts):.2f} to {max(starts):.2f} s"],
     ]
     for row in known:
-        seen = sorted(row["seen_us"])[len(row["seen_us"]) // 2]
+        seen = statistics.median_high(row["seen_us"])
         error = 100 * (seen / row["true_us"] - 1)
         lines.append([f"a kernel of {row['true_us']} µs", f"{seen:.1f} µs ({error:+.1f} %)"])
     return table(["what", "measured"], "lr", lines)
 
 
-def fragmented() -> str:
-    best: dict[tuple[Any, ...], tuple[float, float, str, float | None]] = {}
-    for row in rows("fragmented-tilings-*.json"):
-        times = {name: us for name, us in row["graph"].items() if us and name != "linear"}
-        name = min(times, key=lambda one: times[one])
-        key = (row["dtype"], row["n"], row["rows"], row["fragments"])
-        layer = (row.get("eager") or {}).get("layer")
-        asked = row["eager"]["linear"] / layer if layer else None
-        best[key] = (row["graph"]["linear"], times[name], name, asked)
+def card() -> str:
+    found = {row["what"]: row for row in rows("card.json")}
+    blocks, ceilings = found["block after"], found["ceilings"]
     lines = []
-    for (dtype, n, batch, fragments), (linear, ours, name, eager) in sorted(best.items(), key=str):
-        target = FRAGMENTED_TARGETS.get((n, batch, fragments)) if dtype == "float32" else None
-        lines.append(
-            [
-                dtype,
-                *map(str, (n, batch, fragments)),
-                f"{linear:.1f}",
-                f"{ours:.1f}",
-                f"{linear / ours:.1f}x",
-                f"{target:g}x" if target else "",
-                f"{eager:.1f}x" if eager else "",
-                name,
-            ]
-        )
-    titles = [
-        "dtype",
-        "n",
-        "rows",
-        "fragments",
-        "nn.Linear, µs",
-        "best plan, µs",
-        "faster",
-        "asked",
-        "eager",
-        "plan",
-    ]
-    return table(titles, "lrrrrrrrrl", lines)
-
-
-def product() -> str:
-    lines = []
-    for row in rows("switchback-product.json"):
-        tiles = (
-            {name: rate for name, rate in row.items() if name.startswith("tile") and rate}
-            if "m" in row
-            else {}
-        )
-        if tiles and "fp16" in row:
-            best = max(tiles, key=lambda one: tiles[one])
-            others = (row[name] for name in ("fp16", "int_mm", "fp8_fast"))
-            lines.append([f"{row['m']} x {row['k']} x {row['n']}", *map(str, (*others, tiles[best])), best])
-    titles = ["rows x in x out", "fp16", "torch._int_mm", "fp8", "int8, ours", "tile"]
-    return table(titles, "lrrrrl", lines)
+    for name, told in (("glance", "clock, power and reasons"), ("look", "these, heat, processes and more")):
+        cost = found[name]
+        text = f"{cost['median_us']:.1f} µs ({cost['most_us']:.0f} µs)"
+        lines.append([f"asking for {told}: median (most of 200)", text])
+    for name, told in (("nothing", "nothing"), ("glance", "a reading"), ("pause", "a pause as long")):
+        lines.append([f"a block of 20 products right after {told}", f"{blocks[name]:.0f} µs"])
+    for kind, numbers in (("zeros", "noughts"), ("random", "random numbers")):
+        seen = found[f"products of {kind}"]
+        rate = f"{seen['flops_per_second'] / 1e12:.0f} TFLOP/s"
+        text = f"{rate}, {seen['megahertz']} MHz, {seen['watts']:.0f} W"
+        lines.append([f"products of {numbers}, bfloat16, for 1.5 s", text])
+    lines.append(["copy, from memory", f"{ceilings['copy_memory'] / 1e12:.2f} TB/s"])
+    lines.append(["copy, from cache", f"{ceilings['copy_cache'] / 1e12:.2f} TB/s"])
+    for one in ceilings["matrix"]:
+        lines.append([f"product of {one['dtype']}", f"{one['flops_per_second'] / 1e12:.0f} TFLOP/s"])
+    return table(["what", "measured"], "lr", lines)
 
 
 def lora() -> str:
-    found = {(row["tokens"], row["features"], row["rank"]): row for row in rows("lora-shapes-*.json")}
     lines = []
-    for (tokens, features, rank), row in sorted(found.items()):
+    for row in rows("lora.json"):
         for kind in ("eager", "graph"):
             times = row[f"both_{kind}_us"]
-            ratios = (times["ours"] / times[name] for name in ("peft", "plain", "base"))
-            lines.append(
-                [
-                    f"{tokens} x {features} r{rank}",
-                    kind,
-                    f"{times['ours']:.0f}",
-                    *(f"{one:.2f}" for one in ratios),
-                ]
-            )
-    titles = ["tokens x features", "called", "ours, µs", "of PEFT", "of three products", "of the base alone"]
-    return table(titles, "llrrrr", lines)
+            peft, three, base = (times["ours"] / times[name] for name in ("peft", "plain", "base"))
+            told, asked = "", ""
+            if kind == "eager" and row["tokens"] == 64:
+                asked, told = f"{PEFT_ASKED} of PEFT", met(peft, PEFT_ASKED, most=True)
+            elif kind == "eager":
+                asked, told = f"{BASE_ASKED} of the base", met(base, BASE_ASKED, most=True)
+            name = f"{row['tokens']} x {row['features']} r{row['rank']}"
+            alone = (f"{times[one]:.0f}" for one in ("base", "peft", "ours"))
+            lines.append([name, kind, *alone, *(f"{one:.2f}" for one in (peft, three, base)), asked, told])
+    titles = ["tokens x features", "called", "base, µs", "PEFT, µs", "ours, µs", "of PEFT"]
+    return table([*titles, "of three products", "of the base", "asked", ""], "llrrrrrrll", lines)
 
 
 def norms() -> str:
@@ -159,16 +95,8 @@ def norms() -> str:
             share = f", {100 * ours[f'{what}_share']:.0f} %" if f"{what}_share" in ours else ""
             cells += [f"{ours[what]:.0f}{share}", f"{others[rival]:.0f} ({rival})"]
         lines.append(cells)
-    titles = [
-        "operation",
-        "forward",
-        "best other",
-        "backward",
-        "best other",
-        "forward + backward, eager",
-        "best other",
-    ]
-    return table(titles, "lrrrrrr", lines)
+    titles = ["operation", "forward", "best other", "backward", "best other"]
+    return table([*titles, "forward + backward, eager", "best other"], "lrrrrrr", lines)
 
 
 def transformer() -> str:
@@ -188,27 +116,33 @@ def transformer() -> str:
     return table(titles, "llrrrrr", lines)
 
 
-def verdicts() -> str:
-    lines = []
-    for row in rows("verdicts-*.json"):
-        kinds = [one["kind"] for one in row["verdicts"].values()]
-        counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in sorted(set(kinds)))
-        lines.append([row["workload"], f"{row['levels']['base']['us']:.0f} µs", row["kind"], counts])
-    return table(["workload", "time", "compared with", "verdicts"], "lrll", lines)
-
-
+H200 = "python -m benchmarks.h200"
+FRAGMENTED = f"{H200}.fragmented --what"
+SHAPES = "switchback-shapes-float16-*.json"
+VERDICTS = f"{H200}.verdicts --repeats 1 --seconds-of-copies 11"
+LORA = "lora --what shapes --dtypes bf16 --rounds 3 --only 64x512r8 64x1024r8 64x2048r8 4096x4096r16"
 SECTIONS: dict[str, tuple[Callable[[], str], str, str]] = {
-    "clock": (clock, "clock.json", "python -m benchmarks.h200.clock"),
-    "verdicts": (verdicts, "verdicts-*.json", "python -m benchmarks.h200.verdicts"),
-    "fragmented": (fragmented, "fragmented-tilings-*.json", "python -m benchmarks.h200.fragmented_tilings"),
-    "product": (product, "switchback-product.json", "python -m benchmarks.h200.switchback --what product"),
-    "lora": (lora, "lora-shapes-*.json", "python -m benchmarks.h200.lora --what shapes"),
-    "norms": (norms, "operations-norms.json", "python -m benchmarks.h200.operations --what norms"),
-    "transformer": (
-        transformer,
-        "transformer_step_*.json",
-        "python -m benchmarks.h200.transformer --what step",
+    "clock": (clock, "clock.json", f"{H200}.clock"),
+    "card": (card, "card.json", f"{H200}.card"),
+    "verdicts": (page_verdicts.rates, page_verdicts.PATTERN, VERDICTS),
+    "verdicts-workloads": (page_verdicts.by_workload, page_verdicts.PATTERN, VERDICTS),
+    "targets": (page_targets.targets, "*.json", f"{H200}.page"),
+    "fragmented": (page_fragmented.targets, "fragmented_cells.json", f"{FRAGMENTED} cells"),
+    "fragmented-cells": (page_fragmented.published, "fragmented_cells.json", f"{FRAGMENTED} cells"),
+    "fragmented-large": (page_fragmented.large, "fragmented_large.json", f"{FRAGMENTED} large"),
+    "fragmented-train": (page_fragmented.train, "fragmented_train.json", f"{FRAGMENTED} train"),
+    "layers": (page_switchback.layers, SHAPES, f"{H200}.switchback --what shapes --no-peers"),
+    "layers-slow": (page_switchback.slow, SHAPES, f"{H200}.switchback --what shapes --no-peers"),
+    "layers-large": (page_switchback.large, SHAPES, f"{H200}.switchback --what shapes --no-peers"),
+    "product": (page_switchback.product, "switchback-product.json", f"{H200}.switchback --what product"),
+    "quantisers": (
+        page_switchback.quantisers,
+        "switchback-quantisers.json",
+        f"{H200}.switchback --what quantisers",
     ),
+    "lora": (lora, "lora.json", f"{H200}.{LORA}"),
+    "norms": (norms, "operations-norms.json", f"{H200}.operations --what norms"),
+    "transformer": (transformer, "transformer_step_*.json", f"{H200}.transformer --what step"),
 }
 
 

@@ -43,6 +43,8 @@ SECONDS = 10.0
 """Of a comparison with a slowed copy."""
 SECONDS_OF_COPIES = 20.0
 SLOWED_REPEATS = 2
+COUNTED = 0.015
+"""A dose that was counted at less says nothing of what is found of 2 %."""
 Row = dict[str, Any]
 
 
@@ -162,19 +164,45 @@ def summary(folder: Path) -> Iterator[str]:
     ]
     slowed = [row for row in rows if row["kind"] == "slowed" and row.get("verdicts")]
     alarms = sum(one["kind"] in ("FASTER", "SLOWER") for one in identical)
-    found = sum(row["verdicts"]["slowed"]["kind"] == "SLOWER" for row in slowed)
-    yield f"identical code called FASTER or SLOWER: {_rate(alarms, len(identical))}"
-    yield f"an injected {DOSE:.0%} called SLOWER: {_rate(found, len(slowed))}"
+    yield f"identical code called FASTER or SLOWER: {rate(alarms, len(identical))}"
+    yield f"  in runs, whose copies share a baseline: {alarmed_runs(rows)}"
+    yield f"a dose of {DOSE:.0%} called SLOWER: {found_of(slowed)}"
+    yield f"  counted at {COUNTED:.1%} or more: {found_of([row for row in slowed if is_counted(row)])}"
+    yield f"  counted at less: {found_of([row for row in slowed if not is_counted(row)])}"
     for row in rows:
         kinds = [one["kind"] for one in row.get("verdicts", {}).values()]
         base = row.get("levels", {}).get("base", {})
         told = ", ".join(f"{kinds.count(kind)} {kind}" for kind in sorted(set(kinds)))
-        counted = f", counted {row['dose']['counted']:.2%}" if "dose" in row else ""
+        counted = ""
+        if "dose" in row:
+            label = "" if is_counted(row) else f" (below {COUNTED:.1%})"
+            counted = f", counted {row['dose']['counted']:.2%}{label}"
         level = f"{base.get('us', 0):10.1f} us, bound by the {base.get('bound')}"
         yield f"{row['kind']:9} {row['workload']:20} {level}: {told}{counted}"
 
 
-def _rate(num: int, of: int) -> str:
+def alarmed_runs(rows: list[Row]) -> str:
+    """How many runs of identical code have a verdict FASTER or SLOWER: copies beside one baseline are not
+    independent of one another, runs are."""
+    runs = [row["verdicts"].values() for row in rows if row["kind"] == "identical" and row.get("verdicts")]
+    alarmed = [any(one["kind"] in ("FASTER", "SLOWER") for one in verdicts) for verdicts in runs]
+    return rate(sum(alarmed), len(runs))
+
+
+def is_counted(row: Row) -> bool:
+    """Whether the dose was there when it was counted apart from stepmark's clock."""
+    return float(row["dose"]["counted"]) >= COUNTED
+
+
+def found_of(slowed: list[Row]) -> str:
+    """How many of these comparisons said SLOWER."""
+    return rate(sum(row["verdicts"]["slowed"]["kind"] == "SLOWER" for row in slowed), len(slowed))
+
+
+def rate(num: int, of: int) -> str:
+    """With its interval; of nothing there is none."""
+    if not of:
+        return "none"
     low, high = proportion_interval(num, of, confidence=0.95)
     return f"{num} of {of} [{low:.1%}, {high:.1%}]"
 

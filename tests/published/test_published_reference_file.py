@@ -60,15 +60,16 @@ def test_what_tells_of_the_machine_and_not_of_its_speed_is_left_out() -> None:
     recording = recorded(100)
     environment = recording.run.environment
     torch = replace(environment.torch, cards=(CardFacts(name="H200", uuid="GPU-123"),))
-    host = replace(environment.host, hostname="secret-host")
+    host = replace(environment.host, hostname="secret-host", os="Linux-6.8.0-our-own-build-x86_64")
     run = replace(
         recording.run,
         environment=replace(environment, torch=torch, host=host, command=("stepmark", "/home/me/x")),
     )
     data = gzip.decompress(to_reference(replace(recording, run=run)))
-    for word in (b"secret-host", b"GPU-123", b"/home/me"):
+    for word in (b"secret-host", b"our-own-build", b"GPU-123", b"/home/me"):
         assert word not in data
     assert b"H200" in data
+    assert b'"Linux-6.8.0"' in data
     assert all(
         len(unpack(lane.rounds)) == BLOCKS for lane in from_reference(gzip.compress(data)).launches[0].lanes
     )

@@ -5,7 +5,7 @@
 
 Of each lane some blocks are kept, evenly spread in time: what chooses by time and not by value keeps minimum
 and median as they are. Left out is what tells about a machine and not about its speed: host name, paths,
-the card's UUID, the order of rounds, and what workers printed.
+the build of the kernel, the card's UUID, the order of rounds, and what workers printed.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _anonymous(run: Run) -> Run:
         run,
         environment=replace(
             environment,
-            host=replace(environment.host, hostname=HOST),
+            host=replace(environment.host, hostname=HOST, os=_system(environment.host.os)),
             torch=replace(
                 environment.torch,
                 cards=tuple(replace(card, uuid=None) for card in environment.torch.cards),
@@ -97,6 +97,11 @@ def _anonymous(run: Run) -> Run:
         ),
         ceilings=None if run.ceilings is None else replace(run.ceilings, host=HOST),
     )
+
+
+def _system(platform: str) -> str:
+    """The system and its version, without the name of somebody's build: `Linux-6.8.0`."""
+    return "-".join(platform.split("-")[:2])
 
 
 def _thinned(lane: LaneTrial, blocks: int) -> LaneTrial:

@@ -42,7 +42,7 @@ AXES: dict[str, list[AxisValue]] = {
 PRESETS: dict[str, dict[str, list[AxisValue]]] = {
     "quick": {"dim": [1024], "wm": [4], "rows": [256], "switch": [False]},
     "standard": {"dim": [1024], "wm": [4], "rows": [1024], "switch": [False, True]},
-    "full": {"dim": [1024, 2048], "wm": [4], "rows": [1024], "switch": [False, True]},
+    "full": {"dim": [1024], "wm": [4], "rows": [256, 1024], "switch": [False, True]},
     "published": {},
 }
 

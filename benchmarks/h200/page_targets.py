@@ -1,0 +1,130 @@
+"""All that was asked for in one table: beside it what there was before, and what the data say now.
+
+Before: the plain formulations in PyTorch and bitsandbytes' kernels on the same kind of card, as given with
+the demands; not measured again here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchmarks.h200 import page_fragmented as fragmented
+from benchmarks.h200 import page_switchback as switchback
+from benchmarks.h200 import page_verdicts as verdicts
+from benchmarks.h200.page_data import Row, geometric_mean, rows, span
+from stepmark.report.markdown_text import table
+
+Line = tuple[str, str, str, str, str]
+"""What, asked, before, now, met."""
+
+
+def targets() -> str:
+    lines = [*_evaluation(), *_training(), *_switchback(), *_lora(), *_older(), *_study()]
+    return table(["what", "asked", "before", "now", "met"], "lllll", lines)
+
+
+def _evaluation() -> Iterator[Line]:
+    before = "0.07x to 0.8x"
+    for dtype in fragmented.ITEMS:
+        found = fragmented.cells(dtype)
+        for regime, wanted in (("graph", fragmented.GRAPH_TARGETS), ("eager", fragmented.EAGER_TARGETS)):
+            reached = {cell: found[cell][f"{regime}_ratio"] for cell in wanted}
+            asked = span(wanted.values(), 1)
+            told = f"{span(reached.values(), 1)}x"
+            is_met = [reached[cell] >= one for cell, one in wanted.items()]
+            name = f"FragmentedLinear, evaluation, {dtype}, {regime}"
+            yield name, f"{asked}x", before, told, _counted(is_met)
+        slowest = min(row["graph_ratio"] for row in found.values())
+        fast = [fragmented.is_fast_enough(row) for row in found.values()]
+        name, told = f"the 36 published cells, {dtype}, graph", f"{slowest:.2f}x and more"
+        yield name, "0.95x where theory says 1.1x, 0.8x anywhere", before, told, _counted(fast)
+    for dtype in fragmented.ITEMS:
+        ratios = [
+            row["graph_ratio"] for row in rows("fragmented_large.json", dtype=dtype) if row["rows"] >= 2048
+        ]
+        is_met = [one >= fragmented.LARGE for one in ratios]
+        yield f"2048 rows and more, {dtype}, graph", "3x", "", f"{span(ratios, 1)}x", _counted(is_met)
+
+
+def _training() -> Iterator[Line]:
+    steps = [row for row in rows("fragmented_train.json") if row["n"] >= 4096]
+    before = "forward alone 2.6x to 27x"
+    for n in (4096, 8192):
+        ratios = [row["ratios"]["graph"] for row in steps if row["n"] == n and row["rows"] <= 16]
+        is_met = [one <= fragmented.MOST_TIME for one in ratios]
+        asked = f"at most {fragmented.MOST_TIME}x"
+        yield f"training step, n = {n}, graph", asked, before, f"{span(ratios)}x", _counted(is_met)
+    memory = [row["ratios"]["memory"] for row in steps]
+    kept = [one <= fragmented.MOST_MEMORY for one in memory]
+    yield "its peak memory", f"at most {fragmented.MOST_MEMORY}x", "", f"{span(memory, 3)}x", _counted(kept)
+
+
+def _switchback() -> Iterator[Line]:
+    found = switchback.measured_shapes()
+    auto = switchback.speeds(found, "auto vector")
+    large = switchback.speeds([row for row in found if switchback.is_large(row)], "auto vector")
+    mean = geometric_mean(auto)
+    peers = "0.78x, 0.80x; best 1.32x"
+    name = f"SwitchBack, geometric mean of {len(auto)} of 142 shapes"
+    yield name, "1.15x", peers, f"{mean:.3f}x", _said(mean >= switchback.MEAN)
+    slow = [one >= switchback.SLOWEST for one in auto]
+    yield "none slower than 16 bits beyond 3 %", "0.97x", "", f"{min(auto):.2f}x and more", _counted(slow)
+    wide = [one >= switchback.LARGE_MEAN for one in large]
+    told = f"{span(large)}x, mean {geometric_mean(large):.3f}x"
+    yield "32768 rows and more, 2048 wide and more", "1.40x", "", told, _counted(wide)
+    yield "beside bitsandbytes' kernels", "1.4x", "", "not measured", "open"
+    for shape, asked in switchback.PRODUCTS.items():
+        rate = switchback.chosen_rate(switchback.product_rates()[shape])
+        name = " x ".join(map(str, shape))
+        yield f"int8 product {name}, TOP/s", str(asked), "840 to 930", str(rate), _said(rate >= asked)
+    shares = [row["of copy"] for row in rows("switchback-quantisers.json") if _is_large_quantiser(row)]
+    low = f"{100 * min(shares):.0f} to {100 * max(shares):.0f} %"
+    yield "quantisers, 32 MiB and more, of a copy", "70 %", "", low, _said(min(shares) >= switchback.SHARE)
+
+
+def _is_large_quantiser(row: Row) -> bool:
+    named = str(row["what"]).startswith(("rows", "back", "weight"))
+    return named and switchback.num_bytes(row) >= switchback.SMALL
+
+
+def _lora() -> Iterator[Line]:
+    found = [(row["tokens"], row["both_eager_us"]) for row in rows("lora.json")]
+    shares = [times["ours"] / times["peft"] for tokens, times in found if tokens == 64]
+    is_met = [one <= 0.5 for one in shares]
+    yield "LoRA, 64 tokens, eager, of PEFT", "at most 0.5", "", span(shares), _counted(is_met)
+    (wide,) = (times["ours"] / times["base"] for tokens, times in found if tokens == 4096)
+    name = "LoRA, 4096 x 4096 r16, eager, of the base"
+    yield name, "at most 1.12", "1.4 to 9", f"{wide:.2f}", _said(wide <= 1.12)
+
+
+def _older() -> Iterator[Line]:
+    wide = rows("operations-norms.json", rows=8192, width=4096, way="triton")
+    shares = [row[f"{name}_cold_share"] for row in wide for name in ("forward", "backward")]
+    told = f"{100 * min(shares):.0f} to {100 * max(shares):.0f} %"
+    yield "norms 8192 x 4096, of a copy (older)", "75 %", "", told, _said(min(shares) >= 0.75)
+    step = {row["size"]: row for row in rows("transformer_step_*.json") if row["way"] == "fused_graph"}
+    for size, asked in (("xl", 0.35), ("2.7B", 0.45)):
+        share = step[size]["mfu"]
+        name = f"transformer {size}, 4 x 1024, MFU (older)"
+        yield name, f"{100 * asked:.0f} %", "6 to 26 %", f"{100 * share:.0f} %", _said(share >= asked)
+
+
+def _study() -> Iterator[Line]:
+    every, slowed = verdicts.identical(), verdicts.of_kind("slowed")
+    alarms = sum(one["kind"] in ("FASTER", "SLOWER") for one in every)
+    found = sum(row["verdicts"]["slowed"]["kind"] == "SLOWER" for row in slowed)
+    quiet = _said(alarms <= verdicts.MOST_ALARMS * len(every))
+    yield "identical code called FASTER or SLOWER", "at most 2 %", "", f"{alarms} of {len(every)}", quiet
+    heard = _said(found >= verdicts.LEAST_FOUND * len(slowed))
+    yield "2 % more work found within 10 s", "90 %", "", f"{found} of {len(slowed)}", heard
+
+
+def _said(is_met: bool) -> str:
+    return "yes" if is_met else "no"
+
+
+def _counted(is_met: list[bool]) -> str:
+    """All, none, or so many."""
+    if all(is_met):
+        return "yes"
+    return f"{sum(is_met)} of {len(is_met)}" if any(is_met) else "no"
