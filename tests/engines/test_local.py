@@ -89,6 +89,14 @@ def test_a_bench_file_that_ends_the_process_is_named(engine: LocalEngine, tmp_pa
     assert "last words" in caught.value.detail
 
 
+def test_a_worker_is_not_taken_for_a_dead_one_that_had_its_number(engine: LocalEngine, benches: Path) -> None:
+    """As if workers with every number that the next one may get had ended before."""
+    assert engine._fork is not None
+    engine._fork._exits = dict.fromkeys([*range(50_000), *range(os.getpid(), os.getpid() + 50_000)], 0)
+    described = engine.describe([FileSource(path=str(benches / "bench_plain.py"))], "cpu")
+    assert described.suites[0].name == "plain"
+
+
 def test_a_solo_pass_brings_evidence(engine: LocalEngine, quick: Settings, benches: Path) -> None:
     trial = engine.perform(
         SoloAssignment(
