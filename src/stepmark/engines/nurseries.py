@@ -66,8 +66,8 @@ class ForkNursery:
     def start(self, descriptors: Descriptors) -> int:
         self._channel.send(Start(), descriptors.all())
         pid = self._expect(Started).pid
-        # The kernel gives numbers out again: in a run of an hour beside other work, 4 of 430 workers had one that
-        # a worker before them had had, and were taken for it, and for dead.
+        # The kernel gives numbers out again: in a run of an hour beside other work, 4 of 430 workers had one
+        # that a worker before them had had, and were taken for it, and for dead.
         self._exits.pop(pid, None)
         return pid
 
