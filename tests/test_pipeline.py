@@ -95,6 +95,16 @@ def test_from_an_order_to_verdicts(store: Store) -> None:
     assert thin.verdict.ratio.low < 0.8 < thin.verdict.ratio.high
 
 
+def test_a_run_that_came_to_its_end_is_summarized(store: Store) -> None:
+    recording = measure(order(), engine=engine_for(), store=store)
+    head = store.head(recording.run.id)
+    expected = Counter(case.verdict.kind for case in judged(recording).cases if case.verdict)
+    assert dict(head.verdicts or ()) == expected
+    assert store.case_ids("thin") == tuple(
+        sorted(case.id for case in recording.run.cases if case.variant == "thin")
+    )
+
+
 def test_every_case_passes_alone_before_any_launch(store: Store) -> None:
     engine = engine_for()
     measure(order(), engine=engine, store=store)

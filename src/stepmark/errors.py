@@ -4,6 +4,8 @@ StepmarkError                2   what is wrong, and what to do about it
 ├── UsageError               2   an option, axis, filter or name that does not fit
 │   └── BenchFileError       2   the bench file itself failed; carries its own traceback
 ├── StoreError               2   the store cannot be opened, read or written
+│   ├── RunExists            2   another run with the same id is there
+│   └── Unjudgeable          2   a run from elsewhere that no verdict can be computed from
 ├── EngineError              2   workers cannot be started at all
 └── Interrupted            130   Ctrl-C; what was measured is in the store
 """
@@ -34,6 +36,14 @@ class BenchFileError(UsageError):
 
 class StoreError(StepmarkError):
     """The store cannot be opened, read or written."""
+
+
+class RunExists(StoreError):
+    """Another run with the same id is in the store."""
+
+
+class Unjudgeable(StoreError):
+    """A run from elsewhere is inconsistent: no verdict can be computed from it."""
 
 
 class EngineError(StepmarkError):

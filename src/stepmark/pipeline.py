@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from stepmark.analysis.invalidation import invalidate
 from stepmark.analysis.judge import judge
 from stepmark.analysis.referee import RunReferee
+from stepmark.analysis.run_summary import summarize_run
 from stepmark.audit import accept, audit
 from stepmark.errors import BenchFileError, Interrupted, UsageError
 from stepmark.instruments.host_facts import environment, load_facts
@@ -195,7 +196,9 @@ def _carry_out(
             ) from None
         with interruption.ignored():
             _finish(run, store, RunStatus.COMPLETE)
-    return store.load(run.id)
+            recording = store.load(run.id)
+            store.keep_summary(summarize_run(judged(recording)))
+    return recording
 
 
 def _work_off(

@@ -48,6 +48,40 @@ def test_a_clean_repository(repository: Path) -> None:
     assert len(facts.commit) == 40
 
 
+def test_the_branch_is_the_one_that_is_checked_out(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME"):
+        monkeypatch.delenv(variable, raising=False)
+    git(repository, "checkout", "-b", "feature/fused")
+    facts = repository_facts(repository)
+    assert facts is not None
+    assert facts.branch == "feature/fused"
+    git(repository, "checkout", "--detach")
+    facts = repository_facts(repository)
+    assert facts is not None
+    assert facts.branch is None, "a commit is checked out, and no branch"
+
+
+@pytest.mark.parametrize(
+    ("named", "branch"),
+    [
+        ({"CI_COMMIT_REF_NAME": "mine"}, "mine"),
+        ({"GITHUB_REF_NAME": "main", "GITHUB_HEAD_REF": ""}, "main"),
+        ({"GITHUB_REF_NAME": "12/merge", "GITHUB_HEAD_REF": "fused"}, "fused"),
+    ],
+)
+def test_on_ci_a_commit_is_checked_out_and_ci_names_the_branch(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, named: dict[str, str], branch: str
+) -> None:
+    for variable in ("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME"):
+        monkeypatch.delenv(variable, raising=False)
+    for variable, value in named.items():
+        monkeypatch.setenv(variable, value)
+    git(repository, "checkout", "--detach")
+    facts = repository_facts(repository)
+    assert facts is not None
+    assert facts.branch == branch
+
+
 def test_a_folder_of_a_repository_is_in_it(repository: Path) -> None:
     (repository / "benches").mkdir()
     assert repository_facts(repository / "benches") == repository_facts(repository)

@@ -9,6 +9,19 @@ from pathlib import Path
 from stepmark.store import schema
 
 _LATER = {
+    "0006": [
+        "DROP TABLE case_summaries",
+        "DROP TABLE run_summaries",
+        "DROP TABLE histories",
+        "DROP TABLE conditions",
+        "DROP TABLE run_suites",
+        "DROP INDEX ix_runs_machine_started",
+        "DROP INDEX ix_runs_branch_started",
+        *(f"ALTER TABLE runs DROP COLUMN {column}" for column in ("machine", "commit_id", "dirty", "branch")),
+        "ALTER TABLE runs ADD COLUMN record TEXT",
+        "UPDATE runs SET record = (SELECT record FROM run_records WHERE run_id = id)",
+        "DROP TABLE run_records",
+    ],
     "0005": [
         f"ALTER TABLE {table} DROP COLUMN {column}"
         for table in ("samples", "solo_samples")

@@ -6,16 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from alembic import command
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from stepmark.records.ceilings import Ceilings, MatrixRate
-from stepmark.store.connection import connect
-from stepmark.store.location import parse
-from stepmark.store.migration import migration_config
 from stepmark.store.store import Store
+from tests.store.old_stores import make_old
 from tests.support.properties import steady
 from tests.support.recordings import make_run
 
@@ -87,16 +84,11 @@ def test_a_run_carries_them(store: Store) -> None:
 
 def test_a_store_without_ceilings_gets_them_and_keeps_its_runs(tmp_path: Path) -> None:
     """From the tables of 0003."""
-    url = f"sqlite:///{tmp_path}/old.db"
-    config = migration_config()
-    engine = connect(parse(url))
-    with engine.begin() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0003")
-    engine.dispose()
-    old = Store(connect(parse(url)), place="old.db")
-    old.begin(make_run(id=RUN))
-    old.close()
+    file = tmp_path / "old.db"
+    url = f"sqlite:///{file}"
+    with Store.open(url) as new:
+        new.begin(make_run(id=RUN))
+    make_old(file, "0003")
     with Store.open(url, create=False) as opened:
         assert opened.run(RUN).id == RUN
         assert kept(opened) == ()

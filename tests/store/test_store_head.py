@@ -37,6 +37,7 @@ def test_a_head_tells_what_was_asked_and_what_is_there(store: Store) -> None:
         num_launches=6,
         command=("stepmark", "run", "synthetic"),
         stepmark="0.1.0",
+        machine="bench",
     )
     assert store.heads(None) == (expected,)
 

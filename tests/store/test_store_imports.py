@@ -7,19 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from alembic import command
 from hypothesis import given
 from msgspec.structs import replace
 
 from stepmark.errors import StoreError, UsageError
 from stepmark.interchange.formats import Document, parse, render
 from stepmark.published.catalogue import PUBLICATIONS, document_of, text_of
-from stepmark.store.connection import connect
 from stepmark.store.imports import Import
-from stepmark.store.location import parse as parse_url
-from stepmark.store.migration import migration_config
 from stepmark.store.store import Store
 from tests.interchange.criterion_logs import MadeLog, logs
+from tests.store.old_stores import make_old
 from tests.support.properties import steady
 from tests.support.recordings import make_run
 
@@ -95,16 +92,11 @@ def test_an_id_is_taken_once(store: Store) -> None:
 
 def test_a_store_without_imports_gets_them_and_keeps_its_runs(tmp_path: Path) -> None:
     """From the tables of 0002."""
-    url = f"sqlite:///{tmp_path}/old.db"
-    config = migration_config()
-    engine = connect(parse_url(url))
-    with engine.begin() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0002")
-    engine.dispose()
-    old = Store(connect(parse_url(url)), place="old.db")
-    old.begin(make_run(id=RUN))
-    old.close()
+    file = tmp_path / "old.db"
+    url = f"sqlite:///{file}"
+    with Store.open(url) as new:
+        new.begin(make_run(id=RUN))
+    make_old(file, "0002")
     with Store.open(url, create=False) as store:
         assert store.run(RUN).id == RUN
         store.add_import(made(document_of("fragmented")))

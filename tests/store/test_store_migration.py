@@ -19,6 +19,7 @@ from stepmark.errors import StoreError
 from stepmark.store import migration, schema
 from stepmark.store.migration import migration_config
 from stepmark.store.store import Store
+from tests.store.dated_runs import dated
 from tests.store.old_stores import make_old
 from tests.support.recordings import make_recording
 
@@ -26,8 +27,8 @@ _NEXT = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0006"
-down_revision = "0005"
+revision = "0007"
+down_revision = "0006"
 
 def upgrade():
     with op.batch_alter_table("launches") as table:
@@ -60,9 +61,9 @@ def release_next(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, last: str) 
     """Pretend that this stepmark knows one migration more."""
     scripts = tmp_path / "50% migrations"
     shutil.copytree(migration.SCRIPTS, scripts)
-    (scripts / "versions" / "r0006_next.py").write_text(_NEXT.format(last=last))
+    (scripts / "versions" / "r0007_next.py").write_text(_NEXT.format(last=last))
     monkeypatch.setattr(migration, "SCRIPTS", scripts)
-    monkeypatch.setattr(schema, "REVISION", "0006")
+    monkeypatch.setattr(schema, "REVISION", "0007")
 
 
 def test_the_migrations_lead_to_the_tables_of_the_code(file: Path, tmp_path: Path) -> None:
@@ -101,11 +102,11 @@ def test_an_older_store_is_migrated_with_what_is_in_it(
     assert rows(file, "SELECT id, run_id, cell, record FROM launches") == before
     assert rows(file, "SELECT count(*) FROM lanes") == [(2,)]
     assert rows(file, "SELECT host FROM launches") == [(None,)]
-    assert rows(file, f"SELECT * FROM {schema.REVISION_TABLE}") == [("0006",)]
+    assert rows(file, f"SELECT * FROM {schema.REVISION_TABLE}") == [("0007",)]
     assert rows(file, "PRAGMA foreign_key_check") == []
 
 
-@pytest.mark.parametrize("revision", ["0001", "0002", "0003", "0004"])
+@pytest.mark.parametrize("revision", ["0001", "0002", "0003", "0004", "0005"])
 def test_a_store_of_every_older_stepmark_is_read(tmp_path: Path, revision: str) -> None:
     """Samples without host times, cells without a regime, a lower format: all of it reads as it was."""
     file, recording = tmp_path / "old.db", make_recording(num_launches=2)
@@ -118,6 +119,21 @@ def test_a_store_of_every_older_stepmark_is_read(tmp_path: Path, revision: str) 
     with Store.open(f"sqlite:///{file}", create=False) as store:
         assert store.load(old.run.id) == old
     assert rows(file, f"SELECT * FROM {schema.REVISION_TABLE}") == [(schema.REVISION,)]
+
+
+def test_machine_commit_and_suites_of_older_runs_can_be_searched(tmp_path: Path) -> None:
+    file, recordings = tmp_path / "old.db", [dated(1), dated(2, machine="gpu-1", suite="other")]
+    with Store.open(f"sqlite:///{file}") as store:
+        for recording in recordings:
+            store.add_recording(recording)
+    make_old(file, "0005")
+    with Store.open(f"sqlite:///{file}", create=False) as store:
+        assert [store.load(recording.run.id) for recording in recordings] == recordings
+        assert [head.id for head in store.search(machine="gpu-1").heads] == [recordings[1].run.id]
+        assert [head.id for head in store.search(suite="synthetic").heads] == [recordings[0].run.id]
+        assert store.head(recordings[0].run.id).commit == f"{1:040x}"
+        assert store.stale(version=1, limit=5) == (recordings[1].run.id, recordings[0].run.id)
+    assert rows(file, "PRAGMA foreign_key_check") == []
 
 
 def test_device_times_come_back(tmp_path: Path) -> None:
@@ -144,7 +160,7 @@ def test_a_migration_that_fails_changes_nothing(
     with pytest.raises(StoreError, match="no such table: nowhere"):
         Store.open(f"sqlite:///{file}")
     assert rows(file, tables) == before
-    assert rows(file, f"SELECT * FROM {schema.REVISION_TABLE}") == [("0005",)]
+    assert rows(file, f"SELECT * FROM {schema.REVISION_TABLE}") == [("0006",)]
 
 
 def test_a_newer_store_is_refused(file: Path) -> None:

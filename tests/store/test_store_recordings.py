@@ -137,6 +137,6 @@ def test_a_damaged_record_is_named(tmp_path: object) -> None:
         run = make_run()
         store.begin(run)
         with store._writing() as connection:
-            connection.execute(text("UPDATE runs SET record = '{}'"))
+            connection.execute(text("UPDATE run_records SET record = '{}'"))
         with pytest.raises(StoreError, match=r"results\.db holds a record that cannot be read"):
             store.load(run.id)

@@ -24,4 +24,5 @@ def memory_use(evidence: Evidence | None) -> MemoryUse | None:
             for phase in inspection.phases
         ),
         device=evidence.device_memory,
+        parameter_bytes=evidence.parameter_bytes,
     )

@@ -99,6 +99,26 @@ class Cell(Record, frozen=True, kw_only=True):
         return execution if self.cache is Cache.WARM else (*execution, self.cache.value)
 
     @property
+    def coordinates(self) -> tuple[tuple[str, str], ...]:
+        """Everything that can set it apart from other cells of its suite, by name."""
+        return (
+            *((name, str(value)) for name, value in self.axes),
+            ("device", self.device),
+            ("dtype", self.dtype),
+            ("mode", self.mode.value),
+            ("execution", self.execution.value),
+            ("cache", self.cache.value),
+        )
+
+    def apart_from(self, axis: str) -> tuple[tuple[str, str], ...]:
+        """The coordinates without an axis; device, dtype and the like stay, whatever axes are called."""
+        return tuple(
+            (name, value)
+            for place, (name, value) in enumerate(self.coordinates)
+            if place >= len(self.axes) or name != axis
+        )
+
+    @property
     def place(self) -> str:
         """Where and how: `cpu/float32/train`, `cuda/float16/ops/graph/cold`."""
         return "/".join((self.device, self.dtype, self.mode.value, *self.regime))
@@ -107,6 +127,20 @@ class Cell(Record, frozen=True, kw_only=True):
     def id(self) -> str:
         """Stable and readable: `mylayer[features=512,tokens=64]/cpu/float32/train`."""
         return f"{self.suite}[{self.point}]/{self.place}"
+
+
+def numeric_axes(cells: Iterable[Cell]) -> tuple[str, ...]:
+    """Axes with numbers alone, two different ones at least; truth values are no numbers."""
+    values: dict[str, set[object]] = {}
+    for cell in cells:
+        for name, value in cell.axes:
+            values.setdefault(name, set()).add(value)
+    return tuple(
+        name
+        for name, seen in values.items()
+        if len(seen) > 1
+        and all(isinstance(each, int | float) and not isinstance(each, bool) for each in seen)
+    )
 
 
 class Case(Record, frozen=True, kw_only=True):

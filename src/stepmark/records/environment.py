@@ -52,6 +52,8 @@ class RepositoryFacts(Record, frozen=True, kw_only=True):
 
     commit: str
     dirty: bool
+    branch: str | None = None
+    """None where no branch is checked out and nothing names one, and in records of format 2 and older."""
 
 
 class Environment(Record, frozen=True, kw_only=True):

@@ -15,12 +15,19 @@ class Method(StrEnum):
     remainder, which is a difference and may be near zero."""
     WELCH_LAUNCHES = "Welch's t over launches of two runs"
     """For two levels that were not measured side by side."""
+    T_RUNS = "t over runs"
+    """Of levels that did not change from run to run."""
+    WELCH_RUNS = "Welch's t over runs before and after"
+    """For the step from one such level to the next."""
     BOOTSTRAP_BLOCKS = "bootstrap over blocks of one launch"
     """All that one launch allows: it does not contain the spread between processes."""
 
 
-class Estimate(Record, frozen=True, kw_only=True):
-    """A point with its interval; seconds for levels, a plain number for ratios."""
+class Estimate(Record, frozen=True, kw_only=True, gc=False):
+    """A point with its interval; seconds for levels, a plain number for ratios.
+
+    Numbers alone make no cycles: thousands of estimates need not be visited by the garbage collector.
+    """
 
     point: float
     low: float
@@ -28,6 +35,7 @@ class Estimate(Record, frozen=True, kw_only=True):
     confidence: float
     method: Method
     num_launches: int
+    """Launches that it rests on; runs, where the method is over runs."""
 
     def __post_init__(self) -> None:
         if not self.low <= self.point <= self.high:

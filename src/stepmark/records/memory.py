@@ -41,6 +41,8 @@ class MemoryUse(Record, frozen=True, kw_only=True):
     phases: tuple[PhaseMemory, ...]
     device: DeviceMemory | None = None
     """None on a CPU."""
+    parameter_bytes: int = 0
+    """Of the parameters alone, which `own` contains."""
 
     @property
     def above_start(self) -> int:

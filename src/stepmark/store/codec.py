@@ -11,6 +11,7 @@ from stepmark.records.case import Case
 from stepmark.records.environment import LoadFacts
 from stepmark.records.run import Run
 from stepmark.records.trial import LaneTrial, LaunchTrial, SoloTrial
+from stepmark.records.verdict import VerdictKind
 
 T = TypeVar("T")
 
@@ -45,6 +46,8 @@ class Codec(Generic[T]):
 
 
 NAMES = Codec(tuple[str, ...])
+FACTS = Codec(tuple[tuple[str, str], ...])
+VERDICTS = Codec(tuple[tuple[VerdictKind, int], ...])
 RUN = Codec(Run)
 CASE = Codec(Case)
 LOAD = Codec(LoadFacts)

@@ -14,7 +14,16 @@ from stepmark.records.run import FORMAT, Recording, Run, RunStatus
 from stepmark.records.sample import Sample, unpack
 from stepmark.records.trial import LaneTrial, LaunchTrial, SoloTrial
 from stepmark.store import codec
-from stepmark.store.schema import cases, lanes, launches, runs, samples, solo_samples, solo_trials
+from stepmark.store.schema import (
+    cases,
+    lanes,
+    launches,
+    run_records,
+    runs,
+    samples,
+    solo_samples,
+    solo_trials,
+)
 
 LaneKey = tuple[int, int]
 """Launch and position."""
@@ -32,7 +41,8 @@ def load_recording(connection: Connection, run_id: str) -> Recording | None:
 
 def load_run(connection: Connection, run_id: str) -> Run | None:
     """The run without its trials; None where there is no such run."""
-    head = connection.execute(select(runs).where(runs.c.id == run_id)).mappings().one_or_none()
+    known = select(runs, run_records.c.record).join(run_records).where(runs.c.id == run_id)
+    head = connection.execute(known).mappings().one_or_none()
     if head is None:
         return None
     if (written := head["format"]) > FORMAT:

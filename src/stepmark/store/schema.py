@@ -1,19 +1,22 @@
 """The tables of the store, as the code reads and writes them; the migrations build the same ones.
 
-runs ─┬─ cases
+runs ─┬─ run_records, run_suites, cases
       ├─ solo_trials ── solo_samples
       ├─ launches ── lanes ── samples
-      └─ baselines
+      ├─ baselines
+      └─ run_summaries ── case_summaries ── histories
 imports
 ceilings
 
-Rows are only ever added; of a run, status, finished and load_end change as it goes on. A `record` is the JSON
-of what is only read whole, a BLOB is packed little-endian int64. Columns beside them are there to be queried.
+Rows are only ever added; of a run, status, finished and load_end change as it goes on. Summaries alone are
+derived, and may be thrown away: they are made again. A `record` is the JSON of what is only read whole, a
+BLOB is packed little-endian int64. Columns beside them are there to be queried.
 """
 
 from __future__ import annotations
 
 from sqlalchemy import (
+    Boolean,
     Column,
     Double,
     ForeignKey,
@@ -27,7 +30,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-REVISION = "0005"
+REVISION = "0006"
 """What the migrations lead to; a test holds it against them."""
 REVISION_TABLE = "stepmark_schema"
 """A name of our own: another program's Alembic table in the same database is not ours."""
@@ -41,6 +44,7 @@ metadata = MetaData(
     }
 )
 
+# What a list of runs shows and searches, and nothing else: ten thousand of these rows are read in an instant.
 runs = Table(
     "runs",
     metadata,
@@ -54,7 +58,26 @@ runs = Table(
     Column("command", Text, nullable=False),
     Column("suites", Text, nullable=False),
     Column("num_cases", Integer, nullable=False),
+    Column("machine", Text, nullable=False),
+    Column("commit_id", Text),
+    Column("dirty", Boolean),
+    Column("branch", Text),
+    Index(None, "machine", "started"),
+    Index(None, "branch", "started"),
+)
+
+run_records = Table(
+    "run_records",
+    metadata,
+    Column("run_id", Text, ForeignKey(runs.c.id), primary_key=True),
     Column("record", Text, nullable=False),
+)
+
+run_suites = Table(
+    "run_suites",
+    metadata,
+    Column("suite", Text, primary_key=True),
+    Column("run_id", Text, ForeignKey(runs.c.id), primary_key=True),
 )
 
 cases = Table(
@@ -165,4 +188,59 @@ ceilings = Table(
     Column("torch", Text, nullable=False),
     Column("record", Text, nullable=False),
     Index(None, "host", "device", "threads", "torch"),
+)
+
+# Derived, with the version of the rules that made them; a run without a row here is yet to be summarized.
+run_summaries = Table(
+    "run_summaries",
+    metadata,
+    Column("run_id", Text, ForeignKey(runs.c.id), primary_key=True),
+    Column("version", Integer, nullable=False),
+    Column("conditions", Text, ForeignKey("conditions.key"), nullable=False),
+    Column("code", Text),
+    Column("verdicts", Text, nullable=False),
+    Column("num_failed", Integer, nullable=False),
+)
+
+conditions = Table(
+    "conditions",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("facts", Text, nullable=False),
+)
+
+# One row for each phase of a case, whichever runs measured it. The primary phase is the one that the verdict
+# was about when the case was first seen.
+histories = Table(
+    "histories",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("case_id", Text, nullable=False),
+    Column("phase", Text, nullable=False),
+    Column("is_primary", Boolean, nullable=False),
+    UniqueConstraint("case_id", "phase"),
+)
+
+# In SQLite the table is its primary key: a history lies in one piece on the disk.
+case_summaries = Table(
+    "case_summaries",
+    metadata,
+    Column("history_id", Integer, ForeignKey(histories.c.id), primary_key=True),
+    Column("run_id", Text, ForeignKey(run_summaries.c.run_id), primary_key=True),
+    Column("level", Double, nullable=False),
+    Column("level_low", Double, nullable=False),
+    Column("level_high", Double, nullable=False),
+    Column("level_confidence", Double, nullable=False),
+    Column("level_method", Text, nullable=False),
+    Column("level_launches", Integer, nullable=False),
+    Column("error", Double, nullable=False),
+    Column("ratio", Double),
+    Column("ratio_low", Double),
+    Column("ratio_high", Double),
+    Column("ratio_confidence", Double),
+    Column("ratio_method", Text),
+    Column("ratio_launches", Integer),
+    Column("verdict", Text),
+    Index(None, "run_id"),
+    sqlite_with_rowid=False,
 )

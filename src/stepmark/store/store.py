@@ -2,57 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 
-from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import IntegrityError
-
-from stepmark.errors import StoreError, UsageError
+from stepmark.errors import RunExists, StoreError, UsageError
 from stepmark.records.ceilings import Ceilings
 from stepmark.records.environment import LoadFacts
+from stepmark.records.history import HistoryPoint
 from stepmark.records.run import Recording, Run, RunStatus
+from stepmark.records.run_summary import KnownMachine, RunLevel, RunSummary
 from stepmark.records.trial import Trial
 from stepmark.store.baseline import Baseline, check_name, insert_baseline, load_baselines, no_baseline
 from stepmark.store.ceilings import insert_ceilings, load_ceilings
-from stepmark.store.connection import connect, writing
-from stepmark.store.head import RunHead, load_heads, load_ids
+from stepmark.store.head import RunHead, load_head, load_heads, load_ids
 from stepmark.store.imports import Import, ImportHead, insert_import, load_import, load_import_heads
-from stepmark.store.location import database_file, parse, prepare_file
+from stepmark.store.opened import Opened
+from stepmark.store.points import load_case_ids, load_facts, load_levels, load_phases, load_points
 from stepmark.store.reading import load_recording, load_run
 from stepmark.store.reference import LATEST, match
-from stepmark.store.trouble import explained
-from stepmark.store.version import ready
+from stepmark.store.search import RunPage, RunQuery, load_branches, load_machines, load_suites, search_runs
+from stepmark.store.summaries import drop_summary, replace_summary, stale_runs
 from stepmark.store.writing import insert_run, insert_trial, update_run
 
 
-class Store:
+class Store(Opened):
     """An open store; append only, each call one transaction, on disk when it returns.
 
     Several processes may have one store open: writers take turns, readers never wait.
     """
-
-    def __init__(self, engine: Engine, *, place: str) -> None:
-        self._engine = engine
-        self.place = place
-        """The file, or the URL without its password: what messages call the store."""
-
-    @classmethod
-    def open(cls, url: str, *, create: bool = True) -> Store:
-        """Open a store and bring its tables up to date; with `create=False` a missing one is an error."""
-        parsed = parse(url)
-        file = database_file(parsed)
-        place = str(file) if file else parsed.render_as_string()
-        with explained(place):
-            if file:
-                prepare_file(file, create=create)
-            engine = connect(parsed)
-            try:
-                ready(engine, create=create, place=place)
-            except BaseException:
-                engine.dispose()
-                raise
-        return cls(engine, place=place)
 
     def begin(self, run: Run) -> None:
         """Write the head of a run, before anything is measured."""
@@ -75,6 +51,23 @@ class Store:
         with self._writing() as connection:
             if not update_run(connection, run_id, status=RunStatus.RUNNING):
                 raise self._no_run(run_id)
+            drop_summary(connection, run_id)
+
+    def add_recording(self, recording: Recording) -> bool:
+        """Keep a whole run that was measured elsewhere; False where the very same one is there already."""
+        run_id = recording.run.id
+        with self._writing(conflict=f"run {run_id} cannot be kept") as connection:
+            known = load_recording(connection, run_id)
+            if known is None:
+                insert_run(connection, recording.run)
+                for trial in recording.trials:
+                    insert_trial(connection, run_id, trial)
+        if known not in (None, recording):
+            raise RunExists(
+                f"there is another run {run_id} in {self.place}",
+                remedy="ids of runs are unique: was one of the two changed by hand?",
+            )
+        return known is None
 
     def load(self, run_id: str) -> Recording:
         """The run with all its trials, in the order in which they were appended."""
@@ -97,9 +90,98 @@ class Store:
         with self._reading() as connection:
             return load_heads(connection, limit)
 
+    def head(self, run_id: str) -> RunHead:
+        """The line of one run in a list of them."""
+        with self._reading() as connection:
+            head = load_head(connection, run_id)
+        if head is None:
+            raise self._no_run(run_id)
+        return head
+
+    def search(
+        self,
+        text: str | None = None,
+        *,
+        suite: str | None = None,
+        machine: str | None = None,
+        branch: str | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        status: RunStatus | None = None,
+        limit: int | None = 50,
+        offset: int = 0,
+    ) -> RunPage:
+        """Runs that fit, newest first; RunQuery says what each condition means."""
+        query = RunQuery(
+            text=text,
+            suite=suite,
+            machine=machine,
+            branch=branch,
+            since=since,
+            until=until,
+            status=status,
+        )
+        with self._reading() as connection:
+            return search_runs(connection, query, limit=limit, offset=offset)
+
+    def suites(self) -> tuple[tuple[str, int], ...]:
+        """Names of suites that runs measured, with how many runs each."""
+        with self._reading() as connection:
+            return load_suites(connection)
+
+    def branches(self) -> tuple[tuple[str, int], ...]:
+        """Names of branches that runs were made on, with how many runs each."""
+        with self._reading() as connection:
+            return load_branches(connection)
+
+    def machines(self) -> tuple[KnownMachine, ...]:
+        """Machines that runs were measured on, the one with the newest run first."""
+        with self._reading() as connection:
+            return load_machines(connection)
+
+    def machine_levels(self, machine: str, *, num_runs: int) -> tuple[RunLevel, ...]:
+        """Levels in the newest runs of known code: what the machine's noise is estimated from."""
+        with self._reading() as connection:
+            return load_levels(connection, machine, num_runs=num_runs)
+
+    def keep_summary(self, summary: RunSummary) -> None:
+        """In place of the one that is there, if any."""
+        with self._writing(conflict=f"run {summary.run} cannot be summarized") as connection:
+            replace_summary(connection, summary)
+
+    def stale(self, *, version: int, limit: int) -> tuple[str, ...]:
+        """Ids of finished runs that have no summary, or one of an older version; the newest first."""
+        with self._reading() as connection:
+            return stale_runs(connection, version=version, limit=limit)
+
+    def case_ids(self, text: str = "", limit: int = 50) -> tuple[str, ...]:
+        """Cases with a history in whose id every word of the text stands."""
+        with self._reading() as connection:
+            return load_case_ids(connection, text, limit)
+
+    def case_phases(self, case_id: str) -> tuple[str, ...]:
+        """Phases with a history, the primary one first."""
+        with self._reading() as connection:
+            return load_phases(connection, case_id)
+
+    def case_points(
+        self, case_id: str, phase: str | None = None, machine: str | None = None
+    ) -> tuple[HistoryPoint, ...]:
+        """A case in every summarized run, the oldest first; without a phase its primary one is meant."""
+        with self._reading() as connection:
+            phase = phase or next(iter(load_phases(connection, case_id)), "")
+            return load_points(connection, case_id, phase, machine=machine)
+
+    def conditions(self, keys: Iterable[str]) -> dict[str, tuple[tuple[str, str], ...]]:
+        """What runs under each of these conditions share, as names and values."""
+        with self._reading() as connection:
+            return load_facts(connection, {*keys})
+
     def resolve(self, reference: str) -> str:
         """The id of the run a user means: an id, the beginning of one, a baseline, `latest`, `latest~1`."""
         with self._reading() as connection:
+            if load_head(connection, reference) is not None:
+                return reference
             ids, baselines = load_ids(connection), load_baselines(connection)
         return match(reference, ids, baselines={baseline.name: baseline.run for baseline in baselines})
 
@@ -171,32 +253,6 @@ class Store:
             if all(baseline.name != name for baseline in known):
                 raise no_baseline(name, known)
             insert_baseline(connection, name, None, saved=saved)
-
-    def close(self) -> None:
-        self._engine.dispose()
-
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    @contextmanager
-    def _reading(self) -> Iterator[Connection]:
-        with explained(self.place), self._engine.connect() as connection:
-            yield connection
-
-    @contextmanager
-    def _writing(self, *, conflict: str = "the store refuses") -> Iterator[Connection]:
-        with explained(self.place):
-            try:
-                with writing(self._engine).begin() as connection:
-                    yield connection
-            except IntegrityError as error:
-                raise StoreError(
-                    f"{conflict}: {error.orig}",
-                    remedy="does another process resume the same run? stepmark runs lists what is there",
-                ) from error
 
     def _no_run(self, run_id: str) -> StoreError:
         return StoreError(

@@ -19,18 +19,27 @@ Row = dict[str, Any]
 
 def insert_run(connection: Connection, run: Run) -> None:
     """The head, and the cases the run is going to measure."""
+    suites = tuple(outline.name for outline in run.suites)
+    repository = run.environment.repository
     head = {
         "id": run.id,
         "started": run.started,
         "format": run.format,
         "stepmark": run.environment.stepmark,
         "command": codec.NAMES.encode(run.environment.command),
-        "suites": codec.NAMES.encode(tuple(outline.name for outline in run.suites)),
+        "suites": codec.NAMES.encode(suites),
         "num_cases": len(run.cases),
-        "record": codec.RUN.encode(replace(run, cases=(), load_end=None)),
+        "machine": run.environment.host.hostname,
+        "commit_id": repository and repository.commit,
+        "dirty": repository and repository.dirty,
+        "branch": repository and repository.branch,
     }
     progress = _progress(status=run.status, finished=run.finished, load_end=run.load_end)
     connection.execute(insert(schema.runs), head | progress)
+    record = codec.RUN.encode(replace(run, cases=(), load_end=None))
+    connection.execute(insert(schema.run_records), {"run_id": run.id, "record": record})
+    named = [{"suite": name, "run_id": run.id} for name in dict.fromkeys(suites)]
+    _insert_all(connection, schema.run_suites, named)
     cases = [
         {"run_id": run.id, "position": position, "case_id": case.id, "record": codec.CASE.encode(case)}
         for position, case in enumerate(run.cases)
