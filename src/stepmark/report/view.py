@@ -85,15 +85,7 @@ class CellView(Record, frozen=True, kw_only=True):
     @property
     def point(self) -> tuple[tuple[str, str], ...]:
         """Everything that sets this cell apart from others of its suite."""
-        axes = tuple((name, str(value)) for name, value in self.cell.axes)
-        return (
-            *axes,
-            ("device", self.cell.device),
-            ("dtype", self.cell.dtype),
-            ("mode", self.cell.mode.value),
-            ("execution", self.cell.execution.value),
-            ("cache", self.cell.cache.value),
-        )
+        return self.cell.coordinates
 
 
 class SuiteView(Record, frozen=True, kw_only=True):
