@@ -7,11 +7,12 @@ BIN := .venv/bin
 .PHONY: demo test check format bench clean
 
 demo: .venv/installed  ## the demo suite on the CPU, about a minute, then a taste of all the others
-	$(BIN)/stepmark run demo
+	$(BIN)/stepmark run demo --html stepmark-demo.html
 	$(BIN)/stepmark run fragmented switchback transformer lora operations optimizer precision \
-	  --preset quick --budget 90s
+	  --preset quick --budget 90s --html stepmark-suites.html
+	@echo "The demo's report: $(CURDIR)/stepmark-demo.html, the suites': $(CURDIR)/stepmark-suites.html"
 
-test: .venv/installed-dev  ## all checks and all tests
+test: .venv/installed-dev .venv/browser  ## all checks and all tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -47,6 +48,13 @@ bench: .venv/installed-dev  ## stepmark measures itself: the figures in docs/spe
 .venv/installed-dev: .venv/installed
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	touch $@
+
+CHROMIUMS := chromium chromium-browser google-chrome google-chrome-stable chrome
+
+.venv/browser: .venv/installed-dev  ## a Chromium for the tests of pages: the machine's own, else Playwright's
+	@for name in $(CHROMIUMS); do command -v $$name > /dev/null && exec touch $@; done; \
+	$(BIN)/playwright install chromium-headless-shell > .venv/browser.log 2>&1 && touch $@ || \
+	  echo "There is no Chromium here and none could be fetched (.venv/browser.log): the tests of pages are skipped."
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -90,6 +90,30 @@ def test_runs_lists_them_newest_first(store: str) -> None:
     assert recorded().run.id in done.output
 
 
+@pytest.mark.parametrize(
+    ("options", "fits"),
+    [
+        (("--suite", "synthetic"), True),
+        (("--suite", "other"), False),
+        (("--machine", "bench"), True),
+        (("--machine", "other"), False),
+        (("--branch", "main"), False),
+        (("--search", "SYNTH bench"), True),
+        (("--search", "synth other"), False),
+        (("--since", "2020-01-01"), True),
+        (("--since", "2090-01-01T10:30"), False),
+        (("--until", "2090-01-01"), True),
+        (("--until", "2020-01-01"), False),
+        (("--suite", "synthetic", "--machine", "bench", "--since", "2020-01-01"), True),
+    ],
+)
+def test_runs_can_be_searched(store: str, options: tuple[str, ...], fits: bool) -> None:
+    done = invoke("runs", "--store", store, *options)
+    assert done.exit_code == 0
+    assert (recorded().run.id in done.output) == fits
+    assert ("no run fits" in done.output) != fits
+
+
 def test_a_run_that_is_not_there(store: str) -> None:
     with pytest.raises(StepmarkError) as caught:
         invoke("show", "20990101", "--store", store)

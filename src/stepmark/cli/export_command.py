@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 FORMATS = (
     *("jsonl", "csv", "markdown", "json", "criterion"),
-    *("fragmented-text", "switchback-jsonl", "grid", "reference"),
+    *("fragmented-text", "switchback-jsonl", "grid", "reference", "bundle"),
 )
 REFERENCE = "reference"
+BUNDLE = "bundle"
 DEFAULT = "json"
 
 
@@ -36,8 +37,9 @@ DEFAULT = "json"
 def command(run: str, format_: str | None, output: str | None, store: str | None) -> int:
     """Write a stored run as JSON, JSON lines, CSV, Markdown, Criterion's text or another published format.
 
-    Raw samples are in json and jsonl; reference is a compressed file that needs no store. RUN may be an
-    imported file, by id or name: it comes out byte for byte.
+    Raw samples are in json, jsonl and bundle, a compressed file that another store takes (stepmark serve
+    --allow-upload); reference is one with less in it, for everyone. RUN may be an imported file, by id or
+    name: it comes out byte for byte.
     """
     from stepmark.store.location import store_url
     from stepmark.store.store import Store
@@ -51,8 +53,8 @@ def command(run: str, format_: str | None, output: str | None, store: str | None
         assert imported is not None
         _write(_imported(imported, format_), output)
         return 0
-    if format_ == REFERENCE:
-        _write(_reference(recording), output)
+    if format_ in (REFERENCE, BUNDLE):
+        _write(_reference(recording) if format_ == REFERENCE else _bundle(recording), output)
         return 0
     from stepmark.pipeline import judged
     from stepmark.report.formats import render
@@ -68,6 +70,12 @@ def _reference(recording: Recording) -> bytes:
     from stepmark.published.reference_file import to_reference
 
     return to_reference(recording)
+
+
+def _bundle(recording: Recording) -> bytes:
+    from stepmark.interchange.run_bundle import to_bundle
+
+    return to_bundle(recording)
 
 
 def _imported(imported: Import, format_: str | None) -> bytes:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 from msgspec.structs import replace
 
 from stepmark.cli.fail_on import FailOn, fail_on_named
+from stepmark.cli.html_file import checked_html, write_html
 from stepmark.cli.options import accepted_of, command_line, policy_of, selection_of, settings_of
 from stepmark.cli.previous_run import checked_against, print_against
 from stepmark.cli.progress import progress_display
@@ -55,6 +57,7 @@ def _conclude(
 ) -> int:
     fail_on, accepted = fail_on_named(options["fail_on"]), accepted_of(options["accept"])
     against = checked_against(options["against"], options["format_"], options["store"])
+    html = checked_html(options["html"])
     with Store.open(store_url(options["store"])) as store, progress_display(options["quiet"]) as display:
         engine = LocalEngine(settings, start=options["start"], tick=display.tick)
         try:
@@ -66,7 +69,7 @@ def _conclude(
             costs = _profile_costs(recording, engine, options)
         except (Interrupted, StoreError):
             display.close()
-            _show_unfinished(store, display.run_id, options["format_"])
+            _show_unfinished(store, display.run_id, options["format_"], html)
             raise
         finally:
             engine.close()
@@ -74,6 +77,8 @@ def _conclude(
     print_against(options["format_"], judgement, recording, against=against, store=options["store"])
     if costs:
         _print_costs(costs, options["format_"])
+    if html is not None:
+        _write_report(judgement, recording, html)
     return exit_code(judgement, fail_on)
 
 
@@ -108,7 +113,12 @@ def _print_costs(costs: tuple[CostRecording, ...], format_: str) -> None:
         Console(highlight=False).print(overhead_sheet(summaries))
 
 
-def _show_unfinished(store: Store, run_id: str | None, format_: str) -> None:
+def _write_report(judgement: Judgement, recording: Recording, html: Path) -> None:
+    """Beside what is printed: a document on standard output stays as it is."""
+    click.echo(f"report: {write_html(judgement, recording, html)}", err=True)
+
+
+def _show_unfinished(store: Store, run_id: str | None, format_: str, html: Path | None) -> None:
     """Nothing that was measured is kept from the user because something went wrong later."""
     if run_id is None:
         return
@@ -117,8 +127,11 @@ def _show_unfinished(store: Store, run_id: str | None, format_: str) -> None:
     except StoreError:
         return
     if recording.launches:
-        print_report(format_, judged(recording), recording)
+        judgement = judged(recording)
+        print_report(format_, judgement, recording)
         click.echo(err=True)
+        if html is not None:
+            _write_report(judgement, recording, html)
 
 
 def exit_code(judgement: Judgement, fail_on: FailOn) -> int:

@@ -138,6 +138,7 @@ measuring_options = together(
         help="Compare with a stored run or baseline too, unpaired; with --format criterion its change lines. "
         "`published` puts the published numbers beside ours.",
     ),
+    click.option("--html", metavar="FILE", help="Write the report as one HTML file too."),
     click.option(
         "--fail-on",
         metavar="NAMES",
