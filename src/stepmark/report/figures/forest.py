@@ -32,7 +32,7 @@ from stepmark.report.figures.ratio_axis import RatioAxis, ratio_axis
 from stepmark.report.figures.theme import VERDICT_COLOURS, VERDICT_LETTERS, VERDICT_SHAPES
 from stepmark.report.view import PhaseView, RowView, SuiteView, build_view, merge_orders
 
-LABELS, MAIN, VALUES, SIDE = 236, 258, 196, 84
+LABELS, MAIN, VALUES, SIDE = 236, 258, 206, 84
 NARROW_LABELS, NARROW_MAIN = 112, 196
 """Pixels of the columns, on a wide and on a narrow page."""
 LETTER = 16
@@ -248,7 +248,7 @@ def _values(lines: Sequence[Line]) -> Spec:
     )
     return layered(
         numbers.encode(x=alt.value(4), y=y, text=alt.Text(field="numbers", type="nominal")),
-        verdict.encode(x=alt.value(126), y=y, text=alt.Text(field="verdict", type="nominal"), color=COLOUR),
+        verdict.encode(x=alt.value(136), y=y, text=alt.Text(field="verdict", type="nominal"), color=COLOUR),
         trouble.encode(
             x=alt.value(4),
             y=y,
