@@ -46,6 +46,7 @@ TIPS = tips(
     ]
 )
 KINDS = [kind.value for kind in VerdictKind]
+# Marks alone are coloured: letters in these colours would have a contrast of 4 to 1, and text needs 4.5.
 COLOUR = alt.Color(**by_name("kind", KINDS, [VERDICT_COLOURS[kind] for kind in VerdictKind]))
 SHAPE = alt.Shape(**by_name("kind", KINDS, [VERDICT_SHAPES[kind] for kind in VerdictKind]))
 BESIDE, BELOW = 4, 7
@@ -218,11 +219,7 @@ def _panel(
         _arrow("high", "▸", y=y, ruler=ruler),
         point.encode(x=ruler.x("ratio"), y=y, color=COLOUR, shape=SHAPE, tooltip=TIPS),
         letter.encode(
-            x=alt.value(width - 3),
-            y=y,
-            text=alt.Text(field="letter", type="nominal"),
-            color=COLOUR,
-            tooltip=TIPS,
+            x=alt.value(width - 3), y=y, text=alt.Text(field="letter", type="nominal"), tooltip=TIPS
         ),
         data=RATIOS,
         transform=[{"filter": f"datum.panel == {place}"}],
@@ -248,7 +245,7 @@ def _values(lines: Sequence[Line]) -> Spec:
     )
     return layered(
         numbers.encode(x=alt.value(4), y=y, text=alt.Text(field="numbers", type="nominal")),
-        verdict.encode(x=alt.value(136), y=y, text=alt.Text(field="verdict", type="nominal"), color=COLOUR),
+        verdict.encode(x=alt.value(136), y=y, text=alt.Text(field="verdict", type="nominal")),
         trouble.encode(
             x=alt.value(4),
             y=y,
