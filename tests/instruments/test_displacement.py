@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from random import Random
 
-import torch
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,15 +32,24 @@ def test_the_generator_decides_and_nothing_else() -> None:
     assert len({tuple(pair) for pair in sizes}) > 40
 
 
-def test_what_is_built_again_comes_to_lie_elsewhere() -> None:
-    def place(seed: int) -> int:
-        held = displace(Random(seed))
-        address = torch.ones(64, 512).data_ptr()
-        del held
-        return address
+PLACES = """
+from random import Random
+import torch
+from stepmark.instruments.displacement import displace
 
-    for again in range(3):
-        place(again)  # the allocator settles
-    same = {place(7) for _ in range(20)}
-    moved = {place(seed) for seed in range(60)}
-    assert len(moved) > 2 * len(same)
+def place(seed):
+    held = displace(Random(seed))
+    return torch.ones(64, 512).data_ptr()
+
+for again in range(3):
+    place(again)  # the allocator settles
+print(len({place(7) for _ in range(20)}), len({place(seed) for seed in range(60)}))
+"""
+
+
+@pytest.mark.process
+def test_what_is_built_again_comes_to_lie_elsewhere() -> None:
+    """In a process like a worker: holes that other tests leave behind would hold everything at one place."""
+    done = subprocess.run([sys.executable, "-c", PLACES], capture_output=True, text=True, check=True)
+    same, moved = map(int, done.stdout.split())
+    assert moved > 2 * same
