@@ -1,4 +1,4 @@
-"""The schedule: solos first, launches round the cells, and after an interruption exactly on."""
+"""The schedule: each cell's solos and first launch, launches round the cells, and exactly on after a stop."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from stepmark.measure.assignment import Assignment, LaunchAssignment, SoloAssignment
+from stepmark.measure.assignment import Assignment, SoloAssignment
 from stepmark.measure.schedule import LEAST_LAUNCHES, Schedule
 from stepmark.records.run import Run
 from stepmark.records.settings import Settings
@@ -28,13 +28,30 @@ def num_alone(run: Run) -> int:
 
 
 @quick
+@given(sizes, fates())
+def test_every_case_passes_alone_once_and_a_cell_before_its_first_launch(run: Run, fate: Fate) -> None:
+    assigned, _ = carry_out(run, fate)
+    solos = [one.case for one in assigned if isinstance(one, SoloAssignment)]
+    assert sorted(case.id for case in solos) == sorted(case.id for case in run.cases)
+    waiting = {cell: {c.id for c in run.cases if c.cell == cell} for cell in {c.cell for c in run.cases}}
+    for one in assigned:
+        if isinstance(one, SoloAssignment):
+            waiting[one.case.cell].remove(one.case.id)
+        else:
+            assert not waiting[one.cell]
+
+
+@quick
 @given(sizes)
-def test_every_case_passes_alone_before_any_launch(run: Run) -> None:
-    assigned, _ = carry_out(run)
-    num_cases = len(run.cases)
-    solos = [one.case for one in assigned[:num_cases] if isinstance(one, SoloAssignment)]
-    assert solos == list(run.cases)
-    assert len(launches(assigned)) == len(assigned) - num_cases
+def test_a_cell_that_was_entered_is_launched_before_another_is_entered(run: Run) -> None:
+    entered: list[str] = []
+    for one in carry_out(run)[0]:
+        if isinstance(one, SoloAssignment):
+            if one.case.cell.id not in entered:
+                entered.append(one.case.cell.id)
+            assert entered[-1] == one.case.cell.id
+        elif len(entered) < len({case.cell for case in run.cases}):
+            assert one.cell.id == entered[-1], "cells with fewer launches come first"
 
 
 @quick
@@ -204,45 +221,60 @@ def test_a_cell_that_lost_everybody_in_its_first_launch_is_over() -> None:
     assert {launch.cell.point for launch in launches(assigned, Role.ALONE)} == {"features=1"}
 
 
-def passed(run: Run, *, at: float) -> Schedule:
-    """A schedule with the solo passes behind it, the last of which ended at that time."""
-    schedule = Schedule(run)
-    for _ in run.cases:
-        assignment = schedule.next(1000.0)
-        assert isinstance(assignment, SoloAssignment)
+def under_a_clock(run: Run, *, solo: float = 0.0, launch: float = 1.0) -> list[Assignment]:
+    """What is assigned where a solo pass and a launch take so many seconds."""
+    schedule, assigned, elapsed = Schedule(run), list[Assignment](), 0.0
+    while (assignment := schedule.next(elapsed)) is not None:
+        assert len(assigned) < 2000, "it must end"
+        assigned.append(assignment)
         schedule.note(fine(assignment))
-    assert schedule.next(at) is None or run.settings.budget
-    return schedule
+        elapsed += solo if isinstance(assignment, SoloAssignment) else launch
+    return assigned
 
 
-def test_solo_passes_leave_launches_half_of_the_budget() -> None:
-    schedule = passed(run_of(cells=2, launches=3, budget=10.0, confirm=0), at=8.0)
-    assert isinstance(schedule.next(12.9), LaunchAssignment)
-    assert schedule.next(13.0) is None
+@quick
+@given(
+    st.integers(2, 6),
+    st.floats(0.1, 100.0),
+    st.floats(0.0, 5.0),
+    st.floats(0.1, 5.0),
+)
+def test_a_sweep_overruns_its_budget_by_the_cell_in_hand_at_most(
+    cells: int, budget: float, solo: float, launch: float
+) -> None:
+    run = run_of(cells=cells, launches=3, budget=budget, confirm=0, alone=0)
+    assigned = under_a_clock(run, solo=solo, launch=launch)
+    spent = sum(solo if isinstance(one, SoloAssignment) else launch for one in assigned)
+    assert spent <= budget + 2 * solo + launch + 1e-6
+    entered = {one.case.cell.id for one in assigned if isinstance(one, SoloAssignment)}
+    assert entered == {one.cell.id for one in launches(assigned)}, "nobody is looked at for nothing"
+
+
+def test_a_sweep_without_time_for_all_has_whole_cells_from_everywhere() -> None:
+    reached: set[str] = set()
+    for seed in range(30):
+        assigned = under_a_clock(run_of(cells=8, launches=3, budget=6.0, confirm=0, seed=seed), solo=1.0)
+        now = {launch.cell.point for launch in launches(assigned)}
+        assert len(now) == 2, "of three seconds each"
+        reached |= now
+    assert len(reached) == 8
 
 
 @pytest.mark.parametrize("budget", [1e-3, 10.0])
 def test_a_run_of_one_cell_has_the_launches_that_an_answer_needs(budget: float) -> None:
-    schedule = passed(run_of(cells=1, launches=9, budget=budget), at=1000.0)
-    for _ in range(LEAST_LAUNCHES):
-        assignment = schedule.next(1e6)
-        assert isinstance(assignment, LaunchAssignment)
-        schedule.note(fine(assignment))
-    assert schedule.next(1e6) is None
+    assigned = under_a_clock(run_of(cells=1, launches=9, budget=budget), solo=1000.0)
+    assert [isinstance(one, SoloAssignment) for one in assigned] == [True] * 2 + [False] * LEAST_LAUNCHES
 
 
-def test_no_time_at_all_means_no_launches() -> None:
-    schedule = passed(run_of(cells=1, launches=9, budget=0.0), at=0.0)
-    assert schedule.next(0.0) is None
+@pytest.mark.parametrize("cells", [1, 3])
+def test_no_time_at_all_means_solo_passes_and_no_launches(cells: int) -> None:
+    assigned = under_a_clock(run_of(cells=cells, launches=9, budget=0.0), solo=1.0)
+    assert len(assigned) == 2 * cells
+    assert not launches(assigned)
 
 
-def test_the_budget_stops_launches_but_not_solos() -> None:
-    run = run_of(cells=2, launches=3, budget=10.0, confirm=0)
-    schedule = passed(run, at=0.0)
-    assert isinstance(schedule.next(9.9), LaunchAssignment)
-    assert schedule.next(10.0) is None
-    assert schedule.next(1e9) is None
-    assert Schedule(run_of(cells=1)).next(1e9) is not None, "without a budget there is no hurry"
+def test_without_a_budget_there_is_no_hurry() -> None:
+    assert Schedule(run_of(cells=1)).next(1e9) is not None
 
 
 def test_progress_counts_what_is_left() -> None:

@@ -144,7 +144,7 @@ def test_every_case_is_launched_alone_once_its_cell_has_its_pilot(run: Run) -> N
             continue
         (case,) = launch.cases
         alone[case.id] += 1
-        assert measured[launch.cell.id] == min(run.settings.pilot, run.settings.launches)
+        assert measured[launch.cell.id] == min(max(1, run.settings.pilot), run.settings.launches)
         assert launch.settings.isolation is Isolation.SHARED
     variants = len(run.suites[0].variants)
     expected = run.settings.alone if variants > 1 else 0
@@ -270,10 +270,11 @@ def test_a_flagged_cell_that_loses_everybody_is_over() -> None:
     assert len(launches(assigned, Role.CONFIRM)) == 1
 
 
-def measured_once(run: Run, referee: ScriptedReferee) -> Schedule:
-    """A schedule with the solo passes and one launch of every cell behind it."""
+def measured_once(run: Run, referee: ScriptedReferee, cells: int | None = None) -> Schedule:
+    """A schedule with the solo passes and one launch of so many cells, or of all, behind it."""
     schedule = Schedule(run, (), referee)
-    for _ in range(len(run.cases) + len({case.cell for case in run.cases})):
+    all_cells = len({case.cell for case in run.cases})
+    for _ in range((len(run.cases) // all_cells + 1) * (cells or all_cells)):
         assignment = schedule.next(0.0)
         assert assignment is not None
         schedule.note(fine(assignment))
@@ -317,7 +318,7 @@ def test_nothing_is_kept_where_nothing_will_be_confirmed(cells: int, confirm: in
 
 def test_launches_alone_wait_for_nobody_in_the_reserve() -> None:
     run = run_of(cells=2, launches=9, budget=100.0, pilot=1)
-    schedule = measured_once(run, ScriptedReferee())
+    schedule = measured_once(run, ScriptedReferee(), cells=1)
     assert role_at(schedule, 80.0) is Role.ALONE
     assert role_at(schedule, 90.0) is None
 

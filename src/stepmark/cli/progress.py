@@ -67,7 +67,7 @@ class BarDisplay(ProgressDisplay):
     def begins(self, run: Run, resumed: int) -> None:
         super().begins(run, resumed)
         self._forecast = Forecast(budget=run.settings.budget)
-        self._progress.update(self._task, description="solo passes", refresh=True)
+        self._progress.update(self._task, description="measuring", refresh=True)
 
     def advances(self, trial: Trial, done: int, total: int) -> None:
         if isinstance(trial, SoloTrial) and trial.failure is not None:

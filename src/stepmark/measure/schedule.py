@@ -1,8 +1,9 @@
 """The schedule: what to run next, given what has come back.
 
-Every case first passes alone. Then launches go round the cells: the first launch of every cell in random
-order, then the second of every cell, and so on. Launches of one cell are thus spread over the whole run, so
-that their spread contains the machine's slow changes, and a run that is cut short has a little of everything.
+Launches go round the cells: the first launch of every cell in random order, then the second of every cell,
+and so on. Launches of one cell are thus spread over the whole run, so that their spread contains the
+machine's slow changes, and a run that is cut short has a little of everything. Before a cell's first launch
+each of its cases passes alone; a cell that the budget does not reach costs nothing.
 After its pilot a cell has each case launched without company once; at its looks a cell may be decided and
 done; at the end the flagged cells of a sweep are measured again. Variants that do not fit on an accelerator
 together, by what each took alone or because one ran out of memory beside the others, run one after another.
@@ -13,7 +14,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from math import inf
 from random import Random
 
 from msgspec.structs import replace
@@ -30,8 +30,6 @@ from stepmark.stats.sequential import looks
 
 RESERVE = 0.15
 """Of a sweep's budget, kept for measuring flagged cells again."""
-LEAST_SHARE = 0.5
-"""Of the budget, for launches: on an accelerator a solo pass can take seconds."""
 LEAST_LAUNCHES = 3
 """Of a single cell: with two, Student's factor is 12.7, and nothing but gross differences is decided."""
 
@@ -44,6 +42,8 @@ class _CellState:
     isolation: Isolation
     alive: dict[str, Case] = field(default_factory=dict)
     """By variant: those that have not failed."""
+    begun: bool = False
+    """One of its cases has passed alone."""
     number: int = 0
     """Of the next launch."""
     counted: int = 0
@@ -55,6 +55,11 @@ class _CellState:
     decided: bool = False
     memory: dict[str, DeviceMemory] = field(default_factory=dict)
     """By variant: what it took of an accelerator alone."""
+
+    @property
+    def awaits_launch(self) -> bool:
+        """It was entered, and nothing of it has been launched."""
+        return self.begun and self.number == 0
 
     def room_for(self, isolation: Isolation) -> Isolation:
         """The isolation that is wanted, or the one in which all fit on the device."""
@@ -78,55 +83,52 @@ class Schedule:
         self._flagged: dict[str, int] | None = None
         """Fresh launches wanted by cell; None until the first measurement of all cells is done."""
         self._done = 0
-        self._passed_at: float | None = None
-        """When the last solo pass had ended."""
         for trial in past:
             self.note(trial)
 
     def next(self, elapsed: float) -> Assignment | None:
         """The next assignment, or None when all is measured or the budget is spent."""
-        for case in self._run.cases:
-            if case.id not in self._soloed:
-                return SoloAssignment(
-                    case=case, source=self._source[case.cell.suite], settings=self._settings
-                )
-        if self._passed_at is None:
-            self._passed_at = elapsed
-        end = self._end
-        if elapsed >= end:
+        budget = self._settings.budget
+        if budget == 0.0:
+            return self._next_solo(self._cells.values())
+        if budget is not None and elapsed >= budget:
             return self._next_owed()
-        if elapsed < end * (1.0 - self._reserve):
+        if budget is None or elapsed < budget * (1.0 - self._reserve):
             assignment = self._next_alone() or self._next_measuring()
             if assignment is not None:
                 return assignment
         return self._next_confirming()
 
-    @property
-    def _end(self) -> float:
-        """When no more launches begin: the solo passes, which come first, leave them half of the budget."""
-        budget = self._settings.budget
-        if budget is None:
-            return inf
-        return max(budget, (self._passed_at or 0.0) + LEAST_SHARE * budget)
+    def _next_owed(self) -> Assignment | None:
+        """The budget is spent. A cell that has begun is not left without its first launch, nor a run of one
+        cell without the launches that an answer needs."""
+        least = LEAST_LAUNCHES if len(self._cells) == 1 else 1
+        owed = [each for each in self._cells.values() if self._wants(each) and each.counted < least]
+        begun = [each for each in owed if len(self._cells) == 1 or each.awaits_launch]
+        return self._next_solo(begun) or (self._launch(begun[0]) if begun else None)
 
-    def _next_owed(self) -> LaunchAssignment | None:
-        """A run of one cell is not over without the launches that an answer needs, unless it was given no
-        time at all."""
-        (state, *others) = self._cells.values()
-        if others or not self._settings.budget or state.counted >= LEAST_LAUNCHES:
-            return None
-        return self._next_measuring()
+    def _next_solo(self, states: Iterable[_CellState]) -> SoloAssignment | None:
+        """The first case of these cells that has not passed alone."""
+        for state in states:
+            for case in state.alive.values():
+                if case.id not in self._soloed:
+                    return SoloAssignment(
+                        case=case, source=self._source[case.cell.suite], settings=self._settings
+                    )
+        return None
 
     @property
     def _reserve(self) -> float:
         return RESERVE if len(self._cells) > 1 and self._settings.confirm else 0.0
 
-    def _next_measuring(self) -> LaunchAssignment | None:
+    def _next_measuring(self) -> Assignment | None:
         wanting = [state for state in self._cells.values() if self._wants(state)]
         if not wanting:
             return None
         fewest = min(state.counted for state in wanting)
-        return self._launch(self._choose(state for state in wanting if state.counted == fewest))
+        behind = [state for state in wanting if state.counted == fewest]
+        state = next((each for each in behind if each.awaits_launch), None) or self._choose(behind)
+        return self._next_solo([state]) or self._launch(state)
 
     def _next_alone(self) -> LaunchAssignment | None:
         for state in self._cells.values():
@@ -165,7 +167,7 @@ class Schedule:
         """Variants that are to be launched without company now."""
         if state.isolation is not Isolation.SHARED or len(state.alive) < 2 or self._settings.alone == 0:
             return []
-        if state.counted < self._settings.pilot and self._wants(state):
+        if state.counted < max(1, self._settings.pilot) and self._wants(state):
             return []
         return [variant for variant in state.alive if state.alone[variant] < (self._enough(variant, state))]
 
@@ -189,6 +191,7 @@ class Schedule:
 
     def _note_solo(self, trial: SoloTrial) -> None:
         state, variant = self._cells[trial.case.cell.id], trial.case.variant
+        state.begun = True
         if trial.failure is not None:
             state.alive.pop(variant, None)
         elif trial.evidence is not None and trial.evidence.device_memory is not None:
