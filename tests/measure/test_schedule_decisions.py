@@ -316,11 +316,24 @@ def test_nothing_is_kept_where_nothing_will_be_confirmed(cells: int, confirm: in
     assert role_at(schedule, 100.0) is (Role.MEASURE if cells == 1 else None), "one cell is owed three"
 
 
-def test_launches_alone_wait_for_nobody_in_the_reserve() -> None:
+def test_launches_alone_do_not_use_up_the_reserve() -> None:
     run = run_of(cells=2, launches=9, budget=100.0, pilot=1)
-    schedule = measured_once(run, ScriptedReferee(), cells=1)
+    schedule = measured_once(run, ScriptedReferee(to_confirm={"features=1": 2}), cells=1)
     assert role_at(schedule, 80.0) is Role.ALONE
-    assert role_at(schedule, 90.0) is None
+    assert role_at(schedule, 90.0) is Role.CONFIRM
+
+
+def test_where_nothing_is_flagged_the_reserve_is_for_measuring() -> None:
+    run = run_of(cells=2, launches=3, budget=100.0, alone=0)
+    referee = ScriptedReferee()
+    schedule = measured_once(run, referee)
+    for _ in range(4):
+        assignment = schedule.next(99.0)
+        assert isinstance(assignment, LaunchAssignment)
+        assert assignment.role is Role.MEASURE
+        schedule.note(fine(assignment))
+    referee.to_confirm = {"features=0": 1}
+    assert role_at(schedule, 99.0) is Role.CONFIRM, "it is asked once more when all is measured"
 
 
 scripted = st.builds(

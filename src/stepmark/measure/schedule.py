@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from enum import IntEnum
 from random import Random
 
 from msgspec.structs import replace
@@ -29,9 +30,17 @@ from stepmark.records.trial import LaunchTrial, Role, SoloTrial, Trial, crowded_
 from stepmark.stats.sequential import looks
 
 RESERVE = 0.15
-"""Of a sweep's budget, kept for measuring flagged cells again."""
+"""Of a sweep's budget, kept for measuring flagged cells again; where none is flagged, measuring goes on."""
 LEAST_LAUNCHES = 3
 """Of a single cell: with two, Student's factor is 12.7, and nothing but gross differences is decided."""
+
+
+class Asked(IntEnum):
+    """When the referee was last asked which cells are flagged."""
+
+    NEVER = 0
+    IN_RESERVE = 1
+    AT_THE_END = 2
 
 
 @dataclass
@@ -80,8 +89,9 @@ class Schedule:
             self._cells.setdefault(case.cell.id, fresh).alive[case.variant] = case
         self._looks = frozenset(looks(run.settings.launches))
         self._soloed: set[str] = set()
-        self._flagged: dict[str, int] | None = None
-        """Fresh launches wanted by cell; None until the first measurement of all cells is done."""
+        self._asked = Asked.NEVER
+        self._flagged: dict[str, int] = {}
+        """Fresh launches wanted by cell, as the referee said when it was asked."""
         self._done = 0
         for trial in past:
             self.note(trial)
@@ -93,10 +103,14 @@ class Schedule:
             return self._next_solo(self._cells.values())
         if budget is not None and elapsed >= budget:
             return self._next_owed()
-        if budget is None or elapsed < budget * (1.0 - self._reserve):
-            assignment = self._next_alone() or self._next_measuring()
-            if assignment is not None:
-                return assignment
+        if budget is not None and elapsed >= budget * (1.0 - self._reserve):
+            self._ask_for_flagged(Asked.IN_RESERVE)
+            if self._flagged:
+                return self._next_confirming()
+        assignment = self._next_alone() or self._next_measuring()
+        if assignment is not None:
+            return assignment
+        self._ask_for_flagged(Asked.AT_THE_END)
         return self._next_confirming()
 
     def _next_owed(self) -> Assignment | None:
@@ -136,9 +150,12 @@ class Schedule:
                 return self._launch(state, role=Role.ALONE, cases=(state.alive[variant],))
         return None
 
+    def _ask_for_flagged(self, when: Asked) -> None:
+        """Once where the reserve begins and once where all is measured; what was flagged stays so."""
+        if not self._flagged and self._asked < when:
+            self._asked, self._flagged = when, dict(self._referee.flagged())
+
     def _next_confirming(self) -> LaunchAssignment | None:
-        if self._flagged is None:
-            self._flagged = dict(self._referee.flagged())
         wanting = [self._cells[cell] for cell, num in self._flagged.items() if self._lacks(cell, num)]
         return self._launch(self._choose(wanting), role=Role.CONFIRM) if wanting else None
 
@@ -245,8 +262,6 @@ class Schedule:
             for variant in state.alive
         )
         confirming = sum(
-            num - self._cells[cell].confirmed
-            for cell, num in (self._flagged or {}).items()
-            if self._lacks(cell, num)
+            num - self._cells[cell].confirmed for cell, num in self._flagged.items() if self._lacks(cell, num)
         )
         return self._done, self._done + solos + measuring + alone + confirming
