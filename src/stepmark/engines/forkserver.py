@@ -17,9 +17,12 @@ import socket
 import sys
 import threading
 import warnings
+from collections.abc import Iterator
 
 from stepmark.engines.birth import be_a_worker, die_with_parent
 from stepmark.engines.control import ControlChannel, Exited, Kill, Preload, Preloaded, Start, Started
+
+_COUNT_BY_NVML = "PYTORCH_NVML_BASED_CUDA_CHECK"
 
 
 class ForkServer:
@@ -115,14 +118,46 @@ def _preload(message: Preload) -> bool:
     for directory in reversed(message.path):
         if directory not in sys.path:
             sys.path.insert(0, directory)
-    for name in message.modules:
-        with contextlib.suppress(BaseException):
-            importlib.import_module(name)
+    with _devices_counted_from_outside():
+        for name in message.modules:
+            with contextlib.suppress(BaseException):
+                importlib.import_module(name)
     gc.collect()
     gc.freeze()
+    return threading.active_count() == 1 and _children_may_use_a_device()
+
+
+@contextlib.contextmanager
+def _devices_counted_from_outside() -> Iterator[None]:
+    """Modules may ask while they are imported whether there is a device, as torch's compiler does. torch asks
+    CUDA then, after which no child may use it, unless it is told to ask the driver's library."""
+    before = os.environ.get(_COUNT_BY_NVML)
+    os.environ[_COUNT_BY_NVML] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_COUNT_BY_NVML]
+        else:
+            os.environ[_COUNT_BY_NVML] = before
+
+
+def _children_may_use_a_device() -> bool:
+    """Only a child knows: torch tells it, and nobody else, that its parent had asked CUDA something."""
     torch = sys.modules.get("torch")
-    device_untouched = torch is None or not torch.cuda.is_initialized()
-    return device_untouched and threading.active_count() == 1
+    if torch is None:
+        return True
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        spoiled = True
+        try:
+            spoiled = torch.cuda._is_in_bad_fork()
+        finally:
+            os._exit(int(spoiled))
+    _, status = os.waitpid(child, 0)
+    return status == 0
 
 
 def main() -> None:

@@ -1,0 +1,61 @@
+"""The fork server's nursery with a real server: what it imports, and when it must not fork any more."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from stepmark.engines.nurseries import ForkNursery
+
+pytestmark = pytest.mark.process
+
+ASKS = """
+import os
+from pathlib import Path
+Path(__file__).with_suffix(".seen").write_text(os.environ.get("PYTORCH_NVML_BASED_CUDA_CHECK", "nothing"))
+"""
+SPOILS = """
+import os, torch
+def poisoned():
+    torch.cuda._is_in_bad_fork = lambda: True
+os.register_at_fork(after_in_child=poisoned)
+"""
+STARTS_A_THREAD = """
+import threading, time
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+"""
+
+
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[ForkNursery]:
+    nursery = ForkNursery(os.environ)
+    yield nursery
+    nursery.close()
+
+
+def module(folder: Path, name: str, text: str) -> tuple[list[str], list[str]]:
+    (folder / f"{name}.py").write_text(text)
+    return [name], [str(folder)]
+
+
+def test_imports_count_devices_without_asking_cuda(nursery: ForkNursery, tmp_path: Path) -> None:
+    for name in ("asks_first", "asks_again"):
+        assert nursery.preload(*module(tmp_path, name, ASKS))
+        assert (tmp_path / f"{name}.seen").read_text() == "1"
+
+
+def test_a_module_that_cannot_be_imported_does_no_harm(nursery: ForkNursery, tmp_path: Path) -> None:
+    assert nursery.preload(*module(tmp_path, "raises_at_once", "raise SystemExit(3)"))
+    assert nursery.preload(["no_such_module"], [])
+
+
+@pytest.mark.parametrize(("name", "text"), [("spoils", SPOILS), ("starts_a_thread", STARTS_A_THREAD)])
+def test_it_says_so_when_children_could_not_use_a_device(name: str, text: str, tmp_path: Path) -> None:
+    nursery = ForkNursery(os.environ)
+    try:
+        assert not nursery.preload(*module(tmp_path, name, text))
+    finally:
+        nursery.close()
