@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from stepmark.instruments.inspection.impression import impression
+from stepmark.instruments.inspection.optimizer_watch import OptimizerWatch
 from stepmark.instruments.inspection.waits import waits_told, watched_waits
 
 HERE = Path(__file__).name
@@ -24,6 +26,16 @@ def test_torchs_warnings_are_places_and_others_are_not() -> None:
         warnings.warn("something else", stacklevel=1)
     assert len(told) == 3
     assert len(set(told)) == 1
+    assert told[0].startswith(f"{HERE}:")
+
+
+def test_what_the_inspection_itself_asks_for_is_no_wait_of_the_step() -> None:
+    with waits_told() as told:
+        warnings.warn_explicit(
+            "called a synchronizing CUDA operation", UserWarning, impression.__code__.co_filename, 7
+        )
+        warn_like_torch()
+    assert len(told) == 1
     assert told[0].startswith(f"{HERE}:")
 
 
@@ -66,3 +78,17 @@ def test_a_value_that_is_asked_for_is_a_wait() -> None:
     assert len(places) == 4
     assert all(place.startswith(f"{HERE}:") for place in places)
     assert torch.cuda.get_sync_debug_mode() == 0
+
+
+@pytest.mark.gpu
+def test_an_optimizer_that_is_watched_does_not_wait() -> None:
+    layer = torch.nn.Linear(200, 200, device="cuda")
+    optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+    layer(torch.randn(4, 200, device="cuda")).sum().backward()
+    watch = OptimizerWatch(dict(layer.named_parameters()), optimizer)
+    with watched_waits(torch.device("cuda")) as places, watch.iteration():
+        optimizer.step()
+    assert places == []
+    facts = watch.facts()
+    assert facts is not None
+    assert facts.changed == 2

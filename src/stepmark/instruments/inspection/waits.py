@@ -17,6 +17,7 @@ from typing import Any
 import torch
 
 _WARNING = "called a synchronizing CUDA operation"
+_INSPECTION = Path(__file__).parent
 _EXPLICIT: tuple[tuple[Any, str], ...] = (
     (torch.cuda, "synchronize"),
     (torch.cuda.Stream, "synchronize"),
@@ -53,7 +54,8 @@ def waits_told() -> Iterator[list[str]]:
         caught = stack.enter_context(warnings.catch_warnings(record=True))
         warnings.simplefilter("always")
         yield told
-    told += [_place(each.filename, each.lineno) for each in caught if _WARNING in str(each.message)]
+    warned = [each for each in caught if _WARNING in str(each.message) and not _is_ours(each.filename)]
+    told += [_place(each.filename, each.lineno) for each in warned]
 
 
 def _telling(wait: Callable[..., Any], told: list[str]) -> Callable[..., Any]:
@@ -64,6 +66,11 @@ def _telling(wait: Callable[..., Any], told: list[str]) -> Callable[..., Any]:
         return wait(*args, **kwargs)
 
     return waiting
+
+
+def _is_ours(file: str) -> bool:
+    """The inspection looks at parameters around an optimizer's step, which is no part of the step."""
+    return Path(file).parent == _INSPECTION
 
 
 def _place(file: str, line: int) -> str:
