@@ -26,7 +26,7 @@ from stepmark.records.finding import Severity
 from stepmark.records.inspection import Inspection, PhaseInspection
 from stepmark.records.outcome import Outcome
 from stepmark.records.run import Recording
-from stepmark.records.sample import Layout
+from stepmark.records.sample import Layout, Sample, pack
 from stepmark.records.settings import Isolation
 from stepmark.records.trial import LaunchActivity
 from tests.support.properties import steady
@@ -189,6 +189,28 @@ def test_any_operation_that_leaves_work_behind_is_not_synchronised() -> None:
     finding = not_synchronised(inspected(*phases, layout=OPS, foreign_streams=True))
     assert finding is not None
     assert finding.severity is Severity.ERROR
+
+
+@pytest.mark.parametrize(
+    ("stray", "iteration", "found"),
+    [
+        (157e-6, 0.37, False),
+        (130e-6, 1.9, False),
+        (157e-6, 1e-3, True),
+        (1.1e-3, 1.9, True),
+    ],
+)
+def test_a_wait_that_grows_with_the_work_before_it_is_no_work_left_behind(
+    stray: float, iteration: float, found: bool
+) -> None:
+    phases = [PhaseInspection(phase=name, stray_seconds=stray) for name in STEP]
+    case = inspected(*phases, foreign_streams=True)
+    assert case.solo is not None
+    sample = Sample(phase=TRAIN.whole or "", iterations=1, nanoseconds=pack([round(iteration * 1e9)] * 3))
+    case = CaseLanes(
+        run=case.run, case=case.case, id=case.id, solo=replace(case.solo, samples=(sample,)), lanes=case.lanes
+    )
+    assert (not_synchronised(case) is not None) == found
 
 
 def test_records_of_before_that_know_no_phases_of_stray_work() -> None:

@@ -3,7 +3,7 @@
 Evidence. On a CPU, processor time that other threads of the process spent after the last phase of a step, or
           any operation of `Ops`, had returned: at least 1 ms and 5 % of an iteration (outstanding.py). On an
           accelerator, work left on another stream than the current one at the end of the last phase, or of an
-          operation, which the clock does not wait for.
+          operation, which the clock does not wait for: at least 1 ms, or 5 % of an iteration and 0.1 ms.
           Silent where the operating system does not tell the threads' times.
 Why.      The clock measured how long it takes to ask for the work.
 """
@@ -11,7 +11,7 @@ Why.      The clock measured how long it takes to ask for the work.
 from __future__ import annotations
 
 from stepmark.audit.lanes import CaseLanes
-from stepmark.audit.outstanding import is_outstanding
+from stepmark.audit.outstanding import is_outstanding, is_stray
 from stepmark.audit.quantities import time
 from stepmark.records.case import Mode
 from stepmark.records.finding import Finding, FindingName, Severity
@@ -28,7 +28,7 @@ def not_synchronised(case: CaseLanes) -> Finding | None:
     told = any(phase.stray_seconds for phase in case.phases)
     if case.inspection.foreign_streams and not told:
         return _finding(case, STREAM, ())
-    strayed = max((phase.stray_seconds for phase in phases), default=0.0)
+    strayed = max((phase.stray_seconds for phase in phases if is_stray(phase, case)), default=0.0)
     if strayed:
         return _finding(case, f"{STREAM}, {time(strayed)} of it or more", (("stray_seconds", strayed),))
     late = [phase for phase in phases if is_outstanding(phase, case)]

@@ -15,7 +15,7 @@ Why.      The sum is right and every part is wrong: the loss, or half a forward 
 from __future__ import annotations
 
 from stepmark.audit.lanes import CaseLanes
-from stepmark.audit.outstanding import is_outstanding
+from stepmark.audit.outstanding import is_outstanding, is_stray
 from stepmark.audit.quantities import counted, time, work
 from stepmark.records.case import Mode
 from stepmark.records.finding import Finding, FindingName, Severity
@@ -33,8 +33,8 @@ def phase_bleed(case: CaseLanes) -> Finding | None:
         late = [phase for phase in case.phases[:-1] if is_outstanding(phase, case)]
         if late:
             return _still_running(case, max(late, key=lambda phase: phase.outstanding_seconds))
-        stray = [phase for phase in case.phases[:-1] if phase.stray_seconds]
-        if stray and not case.phases[-1].stray_seconds:
+        stray = [phase for phase in case.phases[:-1] if is_stray(phase, case)]
+        if stray and not is_stray(case.phases[-1], case):
             return _on_another_stream(case, max(stray, key=lambda phase: phase.stray_seconds))
     mixed = [phase for phase in case.phases if _claims_backward(phase.phase) and _has_forward_work(phase)]
     return _forward_work(case, mixed[0]) if mixed else None

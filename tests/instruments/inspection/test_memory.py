@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 from torch import Tensor, nn
+from torch._subclasses import FakeTensorMode
 
 from stepmark.authoring.inputs import randn
 from stepmark.authoring.workload import Ops, Step
@@ -75,6 +76,15 @@ def test_tensors_made_by_the_import_are_told_from_those_of_the_build(started: No
     assert surroundings([own], [own, early, foreign]).foreign == 0
     del early
     assert surroundings([own], [own]).before_build == 0
+
+
+def test_tensors_of_the_compiler_have_no_memory(started: None) -> None:
+    remember_import()
+    own = torch.ones(10)
+    with FakeTensorMode():
+        fake = torch.empty(1 << 20)
+    assert fake.device.type == "cpu"
+    assert surroundings([own], [own]).foreign == 0
 
 
 def test_a_step_that_uses_all_it_made_leaves_nothing_over(started: None) -> None:

@@ -136,10 +136,9 @@ def _sizes(tensors: Iterable[torch.Tensor]) -> dict[int, int]:
 
 
 def _quietly(tensor: torch.Tensor) -> Iterable[torch.UntypedStorage]:
-    if tensor.device.type == "meta":
-        return ()
+    """Storages with memory: those of torch's compiler, whose tensors name a device, are on none."""
     try:
-        return list(storages_of(tensor))
+        return [storage for storage in storages_of(tensor) if storage.device.type != "meta"]
     except (RuntimeError, NotImplementedError):
         return ()
 
