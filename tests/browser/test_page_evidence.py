@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stepmark.records.sample import unpack
-from tests.browser.conftest import Watch
+from tests.browser.conftest import PHONE, Watch
 from tests.support.whole_runs import whole_run
 
 pytestmark = pytest.mark.process
@@ -38,6 +38,22 @@ def test_a_name_in_a_table_leads_to_the_evidence(report: Path, watch: Watch) -> 
     words = page.inner_text("[data-case-view]")
     for part in ("Times", "Operations by share of time and work", "Order of the rounds", "Raw values as CSV"):
         assert part in words
+
+
+def test_operators_have_bars_as_long_as_their_shares(report: Path, watch: Watch) -> None:
+    opened = watch(offline=True, viewport=PHONE)
+    page = opened.open(report, "#case-1")
+    page.wait_for_selector("[data-case-view][data-shown='case-1']")
+    shares = page.locator(".operators .share")
+    assert shares.count() > 4
+    for cell in shares.all()[:6]:
+        width = cell.evaluate("cell => cell.style.getPropertyValue('--share')")
+        assert width == f"{float(cell.inner_text().split('%')[0])}%".replace(".0%", "%")
+    # A phone shows all columns.
+    assert page.locator(".operators").evaluate(
+        "table => table.scrollWidth <= table.parentElement.clientWidth"
+    )
+    assert opened.errors == []
 
 
 def test_the_files_hold_every_raw_value_that_was_stored(report: Path, watch: Watch) -> None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from stepmark.records.case import AxisValue
 from stepmark.records.ceilings import Ceilings, MatrixRate
-from stepmark.records.inspection import Inspection, MemoryFacts, Product
+from stepmark.records.inspection import Inspection, MemoryFacts, OperatorUse, PhaseInspection, Product
 from stepmark.records.run import Recording
 from stepmark.records.sample import pack
 from stepmark.records.trial import LaneTrial, LaunchTrial, SoloTrial
@@ -19,6 +19,12 @@ from tests.support.trials import EPOCH
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 """A name that must never be anything but text."""
+OPERATORS = (
+    "aten.addmm.default", "aten.mm.default", "aten.mul.Tensor", "aten.add.Tensor", "aten.view.default",
+    "aten.t.default", "aten._softmax.default", "aten.sum.dim_IntList", "aten.detach.default",
+    "aten.linalg_vector_norm.default", "aten._scaled_dot_product_flash_attention_for_cpu.default",
+    "aten.addcmul_.default",
+)  # fmt: skip
 FACTORS = {"dense": 1.0, "twin": 1.0, "quick": 0.8, "slow": 1.3}
 CEILINGS = Ceilings(
     device="cpu",
@@ -68,11 +74,28 @@ def _inspected(solo: SoloTrial, *, times: int) -> SoloTrial:
             peak_bytes=times * 100_000 * (place + 1),
             saved_bytes=0 if place else times * 40_000,
             products=(Product(dtype="float32", calls=place + 1, flops=phase.flops),) if phase.flops else (),
+            operators=_operators(phase, Random(f"{solo.case.id} {phase.phase}")),
         )
         for place, phase in enumerate(step())
     )
     seen = Inspection(phases=phases, memory=MemoryFacts(own=times * 500_000))
     return replace(solo, evidence=replace(solo.evidence, inspection=seen, optimizer_state_bytes=200_000))
+
+
+def _operators(phase: PhaseInspection, generator: Random) -> tuple[OperatorUse, ...]:
+    """A dozen, whose work and traffic add up to the phase's; another for every case, as in real runs."""
+    parts = [generator.random() for _ in OPERATORS]
+    uses = [
+        OperatorUse(
+            name=name,
+            calls=generator.randint(1, 40),
+            flops=phase.flops if place == 0 else 0.0,
+            traffic=phase.traffic * parts[place] / sum(parts),
+            seconds=generator.expovariate(1e4),
+        )
+        for place, name in enumerate(OPERATORS)
+    ]
+    return tuple(sorted(uses, key=lambda use: -(use.seconds or 0.0)))
 
 
 def _ordered(launch: LaunchTrial) -> LaunchTrial:

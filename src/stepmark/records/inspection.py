@@ -17,6 +17,25 @@ class Product(Record, frozen=True, kw_only=True):
     flops: float
 
 
+OTHERS = "others"
+"""The name under which the operators of a phase that are not listed one by one are summed."""
+
+
+class OperatorUse(Record, frozen=True, kw_only=True):
+    """All calls of one of torch's operators in a phase. Calls, flops and traffic of all operators add up to
+    the phase's own."""
+
+    name: str
+    """With namespace and overload, `aten.addmm.default`; or OTHERS."""
+    calls: int
+    flops: float = 0.0
+    traffic: float = 0.0
+    """Bytes; none where it makes a view."""
+    seconds: float | None = None
+    """On the host, inside the calls, in the instrumented step: never judged. None on an accelerator, where
+    the host only launches."""
+
+
 class CreationKind(StrEnum):
     RANDOM = "random"
     """Numbers drawn into a tensor of their own."""
@@ -51,6 +70,9 @@ class PhaseInspection(Record, frozen=True, kw_only=True):
     uncounted: tuple[str, ...] = ()
     """Operators that may do such work and have no formula for it: the work is at least what was counted."""
     products: tuple[Product, ...] = ()
+    operators: tuple[OperatorUse, ...] = ()
+    """The longest first, or those with most work; the largest few, then the others as one. Views are among
+    them. Empty in records before format 4."""
     fingerprint: str = ""
     """Of the operations in order, with shapes and dtypes: two phases with the same one do the same work."""
     forward_operations: int = 0

@@ -20,13 +20,14 @@ from stepmark.records.spread import Spread
 from stepmark.records.trial import LaunchTrial, SoloTrial, Trial
 from stepmark.records.verdict import Verdict
 
-FORMAT = 3
+FORMAT = 4
 """Version of the records as they are stored and exported.
 
 1   2026-11   first: runs, solo trials, launch trials, packed samples
 2   2026-11   cells have an execution and a cache regime; samples of a device have host times and lags; cards
               are read around blocks; older records read as eager, warm, and without any of these
 3   2026-11   a repository has a branch; older ones read as without
+4   2026-11   an inspected phase lists its operators: calls, work, traffic, time; older ones read as without
 """
 
 

@@ -15,6 +15,7 @@ from stepmark.instruments.inspection.device_watch import DeviceWatch
 from stepmark.instruments.inspection.graph import nodes_behind, saved_by
 from stepmark.instruments.inspection.impression import impressions
 from stepmark.instruments.inspection.operation_log import OperationLog, PhaseLog
+from stepmark.instruments.inspection.operator_uses import used_operators
 from stepmark.instruments.inspection.other_threads import OtherThreads
 from stepmark.instruments.inspection.storages import Storages, storages_of
 from stepmark.instruments.inspection.subject import Subject, tensors_in
@@ -94,7 +95,8 @@ class FirstIteration:
         with self._creations.undispatched(), self._creations, self._log:
             returned = call()
         self._device.end_phase()
-        outstanding = self._threads.outstanding() if self._subject.device.type == "cpu" else 0.0
+        on_host = self._subject.device.type == "cpu"
+        outstanding = self._threads.outstanding() if on_host else 0.0
         result = self._subject.result_of(phase, returned)
         results = list(tensors_in(result))
         self._log.end(results)
@@ -114,6 +116,7 @@ class FirstIteration:
                 Product(dtype=dtype, calls=calls, flops=flops)
                 for dtype, (calls, flops) in sorted(log.products.items())
             ),
+            operators=used_operators(log.uses, timed=on_host),
             fingerprint=log.digest.hexdigest(),
             **_by_engine(log),
             created=self._created(log, results),

@@ -7,14 +7,17 @@ read, or left behind, without anybody having written it.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from time import perf_counter_ns
 from typing import Any, NamedTuple
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from stepmark.instruments.inspection.operator_uses import Use
 from stepmark.instruments.inspection.operators import Operator, operator
 from stepmark.instruments.inspection.storages import Storages, footprint, storages_of
 from stepmark.instruments.inspection.traffic import traffic_of
@@ -48,6 +51,8 @@ class PhaseLog:
     skippable: float = 0.0
     traffic: float = 0.0
     products: dict[str, tuple[int, float]] = field(default_factory=dict)
+    uses: dict[str, Use] = field(default_factory=lambda: defaultdict(Use))
+    """By operator."""
     copied: list[tuple[str, int]] = field(default_factory=list)
     """From the host to the device."""
     uncounted: set[str] = field(default_factory=set)
@@ -116,9 +121,14 @@ class OperationLog(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 result = func.decompose(*args, **kwargs)
             if result is not NotImplemented:
                 return result
+        begin = perf_counter_ns()
         result = func(*args, **kwargs)
+        taken = perf_counter_ns() - begin
         if not what.silent and self.phases:
             with torch._C.DisableTorchFunction():
+                use = self.phases[-1].uses[what.name]
+                use.calls += 1
+                use.nanoseconds += taken
                 self._note(func, what, args, kwargs, result)
         return result
 
@@ -142,7 +152,10 @@ class OperationLog(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if flops:
             now.skippable += skippable(func, args, kwargs, flops)
             now.add_product(_dtype_name((*read, *written)), flops)
-        now.traffic += traffic_of(what, read=read, written=written, made=made)
+        traffic = traffic_of(what, read=read, written=written, made=made)
+        now.traffic += traffic
+        now.uses[what.name].flops += flops
+        now.uses[what.name].traffic += traffic
         if what.opaque:
             now.uncounted.add(what.name)
             # One that says it neither makes nor writes anything does something that it does not say.

@@ -13,6 +13,7 @@ from stepmark.records.inspection import PhaseInspection
 from stepmark.records.run import CaseJudgement, Judgement, Recording
 from stepmark.records.trial import LaneTrial, LaunchTrial, counting
 from stepmark.report.html.carrying import Timed, primary_seconds, turns_in
+from stepmark.report.html.operator_lines import phase_operators
 from stepmark.report.html.packing import Integers
 from stepmark.report.html.page_view import CaseEvidence, LaunchLine, PhaseWork, TurnLine
 from stepmark.report.html.series import CaseSeries, Level
@@ -73,15 +74,16 @@ def gather_evidence(
     gathered = []
     for judged in judgement.cases:
         id = judged.case.id
-        own = timed.get(id)
+        own, solo = timed.get(id), solos.get(id)
         gathered.append(
             CaseEvidence(
                 anchor=anchors[id],
                 label=labels[id],
                 judged=judged,
                 findings=tuple(findings.get(id, ())),
-                solo=solos.get(id),
-                work=tuple(_work(judged, solos.get(id))),
+                solo=solo,
+                work=tuple(_work(judged, solo)),
+                operators=tuple(phase_operators(solo.inspection if solo else None)),
                 launches=tuple(_launches(own)) if own else (),
                 turns=tuple(_turns(own)) if own else (),
                 series=series.get(id),

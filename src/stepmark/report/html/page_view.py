@@ -73,6 +73,32 @@ class PhaseWork(Record, frozen=True, kw_only=True):
     products: tuple[Product, ...] = ()
 
 
+class OperatorLine(Record, frozen=True, kw_only=True):
+    """One operator in a phase; shares are of the phase, None where that has none or it is not known."""
+
+    name: str
+    others: bool
+    """It is all those that are not shown one by one."""
+    calls: int
+    time_share: float | None
+    """Of the time inside operators."""
+    work_share: float | None
+    traffic_share: float | None
+    counted: bool = True
+    """False where it may do work that nobody has a formula for."""
+
+
+class PhaseOperators(Record, frozen=True, kw_only=True):
+    """The operators of one phase in the instrumented step."""
+
+    phase: str
+    calls: int
+    seconds: float | None
+    """Inside all of them, on the host; None on an accelerator."""
+    lines: tuple[OperatorLine, ...]
+    """The longest first, the others last."""
+
+
 class LaunchLine(Record, frozen=True, kw_only=True):
     """One launch as the case saw it."""
 
@@ -112,6 +138,8 @@ class CaseEvidence(Record, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
     solo: Evidence | None
     work: tuple[PhaseWork, ...]
+    operators: tuple[PhaseOperators, ...]
+    """Empty where nothing was inspected, and in runs of older records."""
     launches: tuple[LaunchLine, ...]
     turns: tuple[TurnLine, ...]
     """Empty where the order of the rounds is not known."""

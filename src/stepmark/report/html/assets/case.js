@@ -135,6 +135,13 @@ const withData = (figure, datasets) => {
   return { ...figure, spec: { ...figure.spec, datasets: own } };
 };
 
+// How long the bar under a share is; the style sheet draws it.
+const drawShares = (view) => {
+  for (const cell of view.querySelectorAll(".share")) {
+    cell.style.setProperty("--share", `${parseFloat(cell.textContent)}%`);
+  }
+};
+
 const showCase = async (root, page, anchor) => {
   const found = page.cases.findIndex((each) => each.anchor === anchor);
   if (found < 0) return;
@@ -150,6 +157,7 @@ const showCase = async (root, page, anchor) => {
   view.querySelector("h3").focus({ preventScroll: true });
   view.scrollIntoView();
   startTables(view);
+  drawShares(view);
   const series = page.series[anchor];
   if (!series) {
     view.dataset.shown = anchor;
