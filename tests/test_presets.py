@@ -10,7 +10,7 @@ from stepmark.records.settings import Settings
 
 
 def test_standard_is_the_default_of_the_record() -> None:
-    assert make_settings("standard") == Settings()
+    assert make_settings("standard") == Settings(cell_budget=300.0)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -34,6 +34,13 @@ def test_quick_has_shorter_launches() -> None:
 def test_a_budget_alone_decides_how_many_launches() -> None:
     assert make_settings("quick", budget=60.0).launches == 200
     assert make_settings("quick", budget=60.0, launches=4).launches == 4
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_cells_time_is_limited_unless_the_user_says_how_long_or_how_often(preset: str) -> None:
+    assert make_settings(preset).cell_budget is not None
+    assert make_settings(preset, budget=5.0).cell_budget is None
+    assert make_settings(preset, launches=5).cell_budget is None
 
 
 def test_threads_none_is_torchs_choice_not_the_presets() -> None:

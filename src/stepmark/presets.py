@@ -8,12 +8,20 @@ from stepmark.errors import UsageError
 from stepmark.records.settings import Settings
 
 PRESETS: dict[str, dict[str, Any]] = {
-    "quick": {"launches": 10, "pilot": 0, "round_seconds": 0.08, "min_rounds": 3, "warmup_seconds": 0.03},
-    "standard": {},
-    "full": {"launches": 100},
-    "published": {},
+    "quick": {
+        "launches": 10,
+        "cell_budget": 60.0,
+        "pilot": 0,
+        "round_seconds": 0.08,
+        "min_rounds": 3,
+        "warmup_seconds": 0.03,
+    },
+    "standard": {"cell_budget": 300.0},
+    "full": {"launches": 100, "cell_budget": 600.0},
+    "published": {"cell_budget": 300.0},
 }
-"""What each says about time; which points of its axes a suite measures, it says itself: `Suite(presets=)`."""
+"""What each says about time; which points of its axes a suite measures, it says itself: `Suite(presets=)`.
+A hundred launches of a transformer's step take a day, and a cell's budget ends them after ten minutes."""
 
 _LAUNCHES_OF_A_BUDGET = 200
 """Where a budget alone is given, it decides; this many launches are more than any question needs."""
@@ -25,6 +33,7 @@ def make_settings(preset: str, *, threads: int | None = 1, **chosen: Any) -> Set
     if preset not in PRESETS:
         raise UsageError(f"there is no preset '{preset}'", remedy=f"the presets are: {', '.join(PRESETS)}")
     given = {name: value for name, value in chosen.items() if value is not None}
-    if "budget" in given and "launches" not in given:
-        given["launches"] = _LAUNCHES_OF_A_BUDGET
+    if "budget" in given or "launches" in given:  # who says how long, or how often, is not cut short
+        given.setdefault("launches", _LAUNCHES_OF_A_BUDGET)
+        given["cell_budget"] = None
     return Settings(threads=threads, **{**PRESETS[preset], **given})

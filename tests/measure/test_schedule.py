@@ -273,6 +273,24 @@ def test_no_time_at_all_means_solo_passes_and_no_launches(cells: int) -> None:
     assert not launches(assigned)
 
 
+@quick
+@given(st.floats(0.5, 50.0), st.floats(0.1, 30.0), st.integers(1, 20))
+def test_a_cell_ends_with_its_own_budget_but_not_without_an_answer(
+    budget: float, seconds: float, most: int
+) -> None:
+    def fate(assignment: Assignment) -> Trial:
+        trial = fine(assignment)
+        return replace(trial, seconds=seconds) if isinstance(trial, LaunchTrial) else trial
+
+    run = run_of(cells=2, launches=most, cell_budget=budget, confirm=0, alone=0)
+    done = Counter(launch.cell.id for launch in launches(carry_out(run, fate)[0]))
+    for num in done.values():
+        assert num >= min(most, LEAST_LAUNCHES)
+        assert num <= most
+        assert num <= LEAST_LAUNCHES or (num - 1) * seconds < budget
+        assert num == most or num * seconds >= budget * (1 - 1e-9)
+
+
 def test_without_a_budget_there_is_no_hurry() -> None:
     assert Schedule(run_of(cells=1)).next(1e9) is not None
 

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
+from math import ceil
 from random import Random
 
 from msgspec.structs import replace
@@ -32,7 +33,7 @@ from stepmark.stats.sequential import looks
 RESERVE = 0.15
 """Of a sweep's budget, kept for measuring flagged cells again; where none is flagged, measuring goes on."""
 LEAST_LAUNCHES = 3
-"""Of a single cell: with two, Student's factor is 12.7, and nothing but gross differences is decided."""
+"""Of a single cell, or one with a budget of its own: with two, Student's factor is 12.7, and nothing but gross differences is decided."""
 
 
 class Asked(IntEnum):
@@ -57,6 +58,9 @@ class _CellState:
     """Of the next launch."""
     counted: int = 0
     """Launches for the verdict that ran to their end, in the present isolation."""
+    measured: int = 0
+    seconds: float = 0.0
+    """Launches for the verdict, whatever became of them, and what they took."""
     alone: Counter[str] = field(default_factory=Counter)
     doubted: frozenset[str] = frozenset()
     """Variants whose level in company looks changed."""
@@ -178,7 +182,15 @@ class Schedule:
         )
 
     def _wants(self, state: _CellState) -> bool:
-        return state.counted < self._settings.launches and not state.decided and bool(state.alive)
+        return bool(state.alive) and not state.decided and self._launches_left(state) > 0
+
+    def _launches_left(self, state: _CellState) -> int:
+        """At most, by their number and by the cell's budget."""
+        left = self._settings.launches - state.counted
+        if self._settings.cell_budget is None or not state.seconds:
+            return left
+        in_time = (self._settings.cell_budget - state.seconds) * state.measured / state.seconds
+        return min(left, max(LEAST_LAUNCHES - state.counted, ceil(in_time)))
 
     def _lonely(self, state: _CellState) -> list[str]:
         """Variants that are to be launched without company now."""
@@ -224,6 +236,8 @@ class Schedule:
             elif lane.failure is not None:
                 state.alive.pop(lane.variant, None)
         state.number = max(state.number, trial.number + 1)
+        if trial.role is Role.MEASURE:
+            state.measured, state.seconds = state.measured + 1, state.seconds + trial.seconds
         match trial.role:
             case Role.ALONE:
                 state.alone.update(lane.variant for lane in trial.lanes)
@@ -252,9 +266,7 @@ class Schedule:
     def progress(self) -> tuple[int, int]:
         """Trials done, and how many there will be if nothing else fails or is decided before its end."""
         solos = len(self._run.cases) - len(self._soloed)
-        measuring = sum(
-            self._settings.launches - state.counted for state in self._cells.values() if self._wants(state)
-        )
+        measuring = sum(self._launches_left(state) for state in self._cells.values() if self._wants(state))
         alone = sum(
             max(0, self._settings.alone - state.alone[variant])
             for state in self._cells.values()

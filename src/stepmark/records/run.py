@@ -27,7 +27,8 @@ FORMAT = 4
 2   2026-11   cells have an execution and a cache regime; samples of a device have host times and lags; cards
               are read around blocks; older records read as eager, warm, and without any of these
 3   2026-11   a repository has a branch; older ones read as without
-4   2026-11   an inspected phase lists its operators: calls, work, traffic, time; older ones read as without
+4   2026-11   an inspected phase lists its operators: calls, work, traffic, time; settings have a cell's
+              budget; older ones read as without
 """
 
 

@@ -41,6 +41,8 @@ class Settings(Record, frozen=True, kw_only=True):
     """Launches without company before a changed level is believed."""
     budget: float | None = None
     """Seconds for the whole run; no new launch starts after it."""
+    cell_budget: float | None = None
+    """Seconds of launches after which a cell has no more, but for the few that an answer needs."""
     isolation: Isolation = Isolation.SHARED
     threads: int | None = 1
     """Threads of torch's operators; None leaves torch's own choice."""
