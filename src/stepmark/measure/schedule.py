@@ -33,7 +33,8 @@ from stepmark.stats.sequential import looks
 RESERVE = 0.15
 """Of a sweep's budget, kept for measuring flagged cells again; where none is flagged, measuring goes on."""
 LEAST_LAUNCHES = 3
-"""Of a single cell, or one with a budget of its own: with two, Student's factor is 12.7, and nothing but gross differences is decided."""
+"""Of a single cell, or one with a budget of its own: with two, Student's factor is 12.7, and nothing but
+gross differences is decided."""
 
 
 class Asked(IntEnum):
