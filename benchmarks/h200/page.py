@@ -119,7 +119,7 @@ def transformer() -> str:
 H200 = "python -m benchmarks.h200"
 FRAGMENTED = f"{H200}.fragmented --what"
 SHAPES = "switchback-shapes-float16-*.json"
-VERDICTS = f"{H200}.verdicts --repeats 1 --seconds-of-copies 11"
+VERDICTS = f"{H200}.verdicts --repeats 1 --seconds-of-copies 11`, `{H200}.verdicts --kinds slowed --repeats 2"
 LORA = "lora --what shapes --dtypes bf16 --rounds 3 --only 64x512r8 64x1024r8 64x2048r8 4096x4096r16"
 SECTIONS: dict[str, tuple[Callable[[], str], str, str]] = {
     "clock": (clock, "clock.json", f"{H200}.clock"),
@@ -134,6 +134,7 @@ SECTIONS: dict[str, tuple[Callable[[], str], str, str]] = {
     "layers": (page_switchback.layers, SHAPES, f"{H200}.switchback --what shapes --no-peers"),
     "layers-slow": (page_switchback.slow, SHAPES, f"{H200}.switchback --what shapes --no-peers"),
     "layers-large": (page_switchback.large, SHAPES, f"{H200}.switchback --what shapes --no-peers"),
+    "modules": (page_switchback.modules, "switchback-layers.json", f"{H200}.switchback --what peers"),
     "product": (page_switchback.product, "switchback-product.json", f"{H200}.switchback --what product"),
     "quantisers": (
         page_switchback.quantisers,

@@ -49,6 +49,24 @@ def same_code(found: Sequence[Row]) -> list[float]:
     return [row["speed-up"][f"auto {way}"] for row, way in pairs if row["auto chose"][way] == PLAIN]
 
 
+def modules() -> str:
+    """Whole layers with autograd, as a model calls them: from Python, and replayed as a graph."""
+    names = ["nn.Linear", "auto", "auto any", "triton", "triton kept", "memory-efficient", "plain torch"]
+    lines = []
+    for row in rows("switchback-layers.json"):
+        for way in ("eager us", "graph us"):
+            if row[way]:
+                base = row[way]["nn.Linear"]
+                speeds_there = [times(base / row[way][name], 2) for name in names[1:]]
+                lines.append([times_of(row["shape"]), way.removesuffix(" us"), f"{base:.0f}", *speeds_there])
+    titles = ["rows x in x out", "", "nn.Linear, µs"]
+    return table([*titles, *names[1:]], "llr" + "r" * (len(names) - 1), lines)
+
+
+def times_of(shape: Sequence[int]) -> str:
+    return " x ".join(map(str, shape))
+
+
 def layers() -> str:
     found = measured_shapes()
     large = [row for row in found if is_large(row)]

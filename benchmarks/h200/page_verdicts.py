@@ -47,10 +47,13 @@ def rates() -> str:
 
 
 def by_workload() -> str:
-    slowed = {row["workload"]: row for row in of_kind("slowed")}
-    lines = [[*_copies(row), *_slowed(slowed.get(row["workload"]))] for row in of_kind("identical")]
+    slowed = of_kind("slowed")
+    lines = [
+        [*_copies(row), *_slowed([one for one in slowed if one["workload"] == row["workload"]])]
+        for row in of_kind("identical")
+    ]
     titles = ["workload", "time, µs", "bound by", "verdicts of identical code", "their estimates"]
-    return table([*titles, "dose counted", "estimated", "verdict", "seconds"], "lrllrrrlr", lines)
+    return table([*titles, "doses counted", "estimated", "verdicts", "seconds"], "lrllrrrlr", lines)
 
 
 def _copies(row: Row) -> Iterator[str]:
@@ -63,13 +66,10 @@ def _copies(row: Row) -> Iterator[str]:
     yield span((one["ratio"][0] for one in row["verdicts"].values()), 3)
 
 
-def _slowed(row: Row | None) -> Iterator[str]:
-    if row is None:
-        yield from [""] * 4
-        return
-    found = row["verdicts"]["slowed"]
-    point, low, high = found["ratio"]
-    yield f"{100 * row['dose']['counted']:+.1f} %{'' if is_counted(row) else ' †'}"
-    yield f"{point:.3f} [{low:.3f}, {high:.3f}]"
-    yield found["kind"]
-    yield f"{row['measuring']:.1f}"
+def _slowed(found: list[Row]) -> Iterator[str]:
+    """Every comparison with a dose, in the order in which they were made."""
+    verdicts = [row["verdicts"]["slowed"] for row in found]
+    yield ", ".join(f"{100 * row['dose']['counted']:.1f}{'' if is_counted(row) else '†'}" for row in found)
+    yield ", ".join(f"{one['ratio'][0]:.3f}" for one in verdicts)
+    yield ", ".join(one["kind"] for one in verdicts)
+    yield ", ".join(f"{row['measuring']:.0f}" for row in found)

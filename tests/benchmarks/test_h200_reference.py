@@ -9,7 +9,15 @@ from stepmark.pipeline import judged
 from stepmark.published.references import reference_names, reference_run, references
 
 NAME = "h200-2026-11"
-SUITES = {"operations": "rms_norm", "optimizer": "optimizer", "precision": "mixed_precision"}
+SUITES = {
+    "fragmented": "fragmented",
+    "lora": "lora_forward",
+    "operations": "rms_norm",
+    "optimizer": "optimizer",
+    "precision": "mixed_precision",
+    "switchback": "switchback",
+    "transformer": "transformer",
+}
 
 
 def test_it_is_known_by_name() -> None:
