@@ -4,8 +4,8 @@ bitsandbytes 0.49.2's files under bitsandbytes/triton, in a package with empty _
 `tl.libdevice.llrint(...)` written as `libdevice.llrint((...).to(tl.float32))` of triton.language.extra.cuda,
 so that Triton 3.6 compiles them; tuned by measurements of 6 ms, not 125, and its row quantiser, which has no
 loop, over warps alone and not over stages.
-They are looked for in the folders bnb and torchao of the one that STEPMARK_PEERS names, and left out, which is
-said, where they are not there.
+They are looked for in the folders bnb and torchao of the one that STEPMARK_PEERS names. Where they are not
+there they are left out, which is said.
 """
 
 from __future__ import annotations
