@@ -3,6 +3,8 @@
 PYTHON ?= python3
 TORCH ?= torch==2.13.0
 BIN := .venv/bin
+# Tests start hundreds of processes, each of which would compile the package anew where no bytecode is kept.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test check format bench clean
 
@@ -17,15 +19,15 @@ test: .venv/installed-dev .venv/browser  ## all checks and all tests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -m "not process" -n 2
-	$(BIN)/python -m pytest -m process
+	$(BIN)/python -m pytest -m "not process or beside" -n 2 --dist worksteal
+	$(BIN)/python -m pytest -m "process and not beside"
 
 check: .venv/installed-dev  ## the inner loop: checks, and the tests that take little time
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -m "not process and not long" -n 2
+	$(BIN)/python -m pytest -m "not process and not long" -n 2 --dist worksteal
 
 format: .venv/installed-dev
 	$(BIN)/ruff check --fix .

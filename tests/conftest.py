@@ -21,10 +21,29 @@ if not torch.cuda.is_available():
 BENCHES = Path(__file__).parent / "benches"
 
 
+LONG = (
+    *("zoo/", "store/", "browser/", "instruments/inspection/", "instruments/test_torch_watch.py"),
+    *("test_pipeline.py", "test_selftest.py", "suites/test_builtin_suites.py"),
+    *("web/test_web_pages.py", "web/test_web_admission.py", "web/test_web_upload.py"),
+    *("cli/test_doctor_command.py", "cli/test_mistakes.py", "cli/test_plot_command.py"),
+    *("cli/test_stored_runs.py", "cli/test_compare_command.py"),
+    *("analysis/test_simulated_", "analysis/test_referee.py", "analysis/test_judge.py"),
+    *("stats/test_simulated_", "stats/test_changepoint.py", "stats/test_criterion_change.py"),
+    *("stats/test_unpaired.py", "measure/test_lane.py", "measure/test_schedule_decisions.py"),
+    *("report/figures/test_figure_specs.py", "report/figures/test_sweep_figure.py"),
+    *("report/html/test_page_document.py", "report/test_criterion_text.py"),
+)
+"""Where most tests take long: kernels in the interpreter, simulations, databases, a browser. They are no
+part of `make check`; the inner loop of somebody who works on one of them is its folder or file."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests marked gpu say why they are skipped where there is none."""
+    """Long folders and files are marked; tests marked gpu say why they are skipped where there is none."""
     skip = pytest.mark.skip(reason="needs a CUDA device")
+    here = Path(__file__).parent
     for item in items:
+        if str(item.path).removeprefix(f"{here}/").startswith(LONG):
+            item.add_marker(pytest.mark.long)
         if item.get_closest_marker("gpu") and not torch.cuda.is_available():
             item.add_marker(skip)
 

@@ -55,6 +55,7 @@ def test_every_command_and_option_is_documented(name: str) -> None:
 
 
 @pytest.mark.process
+@pytest.mark.beside
 def test_the_readmes_bench_file_runs(tmp_path: Path) -> None:
     (block,) = python_blocks("README.md")
     (tmp_path / "bench_mine.py").write_text(block)
@@ -66,18 +67,22 @@ def test_the_readmes_bench_file_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.process
+@pytest.mark.beside
 def test_the_first_bench_file_of_getting_started_runs(tmp_path: Path) -> None:
     (block,) = python_blocks("docs/getting-started.md")
     (tmp_path / "bench_norms.py").write_text(block)
-    done = CommandLine(home=tmp_path)("run", "bench_norms.py", *QUICK, "--set", "features=64")
+    done = CommandLine(home=tmp_path).knows_ceilings()(
+        "run", "bench_norms.py", *QUICK, "--set", "features=64"
+    )
     assert done.returncode == 0, done.stderr
     assert "rms_norm" in done.stdout
 
 
 @pytest.mark.process
+@pytest.mark.beside
 def test_the_bench_file_reference_runs(tmp_path: Path) -> None:
     (tmp_path / "bench_reference.py").write_text("\n".join(python_blocks("docs/bench-files.md")))
-    done = CommandLine(home=tmp_path)(
+    done = CommandLine(home=tmp_path).knows_ceilings()(
         *("run", "bench_reference.py", *QUICK, "--set", "features=16,10001", "--mode", "forward"),
         *("--filter", "suite == 'attention_parts' or bias"),
     )
@@ -87,6 +92,7 @@ def test_the_bench_file_reference_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.process
+@pytest.mark.beside
 def test_the_library_example_runs(tmp_path: Path) -> None:
     (block,) = python_blocks("docs/library.md")
     script = tmp_path / "script.py"

@@ -13,7 +13,7 @@ from stepmark.errors import BenchFileError
 from stepmark.records.outcome import Outcome
 from stepmark.store.store import Store
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.beside]
 
 
 def make_suite() -> sm.Suite:

@@ -13,6 +13,7 @@ from benchmarks.audit.page import page
 from benchmarks.audit.peers import record, recorded, words_of_peers
 from benchmarks.audit.trial import Correct, Outcome, correct, gallery
 from stepmark.engines.local import LocalEngine
+from stepmark.store.store import Store
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -25,8 +26,9 @@ def main(*, peers: bool, device: str, write: bool) -> None:
     """Every mistake of the gallery, and every benchmark that has none."""
     engine = LocalEngine(BRIEF)
     try:
-        outcomes = [_shown(outcome) for outcome in gallery(engine, device)]
-        fine = [_told(one) for one in correct(engine)] if device == "cpu" else []
+        with Store.open("sqlite://") as store:
+            outcomes = [_shown(outcome) for outcome in gallery(engine, store, device)]
+            fine = [_told(one) for one in correct(engine, store)] if device == "cpu" else []
     finally:
         engine.close()
     if peers:

@@ -34,35 +34,45 @@ BRIEF = Settings(
 """A launch of a tenth of a second; a solo pass is as it always is."""
 
 
-def findings_of(specimen: Specimen, engine: LocalEngine) -> tuple[Finding, ...]:
+def findings_of(specimen: Specimen, engine: LocalEngine, store: Store) -> tuple[Finding, ...]:
     """Every finding of every case of the file."""
     with busy_processes(specimen.company if isinstance(specimen, Mistake) else 0):
         return measured(
-            FileSource(path=str(specimen.path)), engine, launches=specimen.launches, device=specimen.device
+            FileSource(path=str(specimen.path)),
+            engine,
+            store,
+            launches=specimen.launches,
+            device=specimen.device,
         )
 
 
-def findings_of_file(path: Path, engine: LocalEngine) -> tuple[Finding, ...]:
-    return measured(FileSource(path=str(path)), engine)
+def findings_of_file(path: Path, engine: LocalEngine, store: Store) -> tuple[Finding, ...]:
+    return measured(FileSource(path=str(path)), engine, store)
 
 
-def findings_of_builtin(name: str, engine: LocalEngine) -> tuple[Finding, ...]:
+def findings_of_builtin(name: str, engine: LocalEngine, store: Store) -> tuple[Finding, ...]:
     """The quick cases of a suite that comes with stepmark."""
-    return measured(BuiltinSource(name=name), engine, preset="quick")
+    return measured(BuiltinSource(name=name), engine, store, preset="quick")
 
 
 def measured(
-    source: Source, engine: LocalEngine, *, launches: int = 1, device: str = "cpu", preset: str = "standard"
+    source: Source,
+    engine: LocalEngine,
+    store: Store,
+    *,
+    launches: int = 1,
+    device: str = "cpu",
+    preset: str = "standard",
 ) -> tuple[Finding, ...]:
-    """Measure, judge, and hand over what the audit found; nothing is kept."""
+    """Measure, judge, and hand over what the audit found. A store that has seen other files knows the
+    machine's ceilings, which are else measured anew and take longer than the file."""
     order = Order(
         sources=(source,),
         settings=replace(BRIEF, launches=launches),
         selection=Selection(preset=preset),
         device=device,
     )
-    with Store.open("sqlite://") as store:
-        return judged(measure(order, engine=engine, store=store)).findings
+    return judged(measure(order, engine=engine, store=store)).findings
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from benchmarks.audit.solo import audited
 from stepmark.authoring.suite import Suite
 from stepmark.engines.local import LocalEngine
 from stepmark.records.finding import Finding, Severity
+from stepmark.store.store import Store
 from stepmark.suites import BUILTIN
 
 GENERATED = 100
@@ -49,24 +50,24 @@ class Correct:
         return tuple(one for one in self.findings if one.severity is Severity.ERROR and not one.accepted)
 
 
-def gallery(engine: LocalEngine, device: str = "cpu") -> Iterator[Outcome]:
+def gallery(engine: LocalEngine, store: Store, device: str = "cpu") -> Iterator[Outcome]:
     """Every mistake that this device can show."""
     for mistake in mistakes():
         if mistake.device == device:
-            yield Outcome(mistake=mistake, findings=findings_of(mistake, engine))
+            yield Outcome(mistake=mistake, findings=findings_of(mistake, engine, store))
 
 
-def correct(engine: LocalEngine) -> Iterator[Correct]:
+def correct(engine: LocalEngine, store: Store) -> Iterator[Correct]:
     """Suites, examples, mended twins, and generated ones."""
     for name in BUILTIN:
-        yield Correct(kind="built-in suites", name=name, findings=findings_of_builtin(name, engine))
+        found = findings_of_builtin(name, engine, store)
+        yield Correct(kind="built-in suites", name=name, findings=found)
     for path in good_examples():
-        yield Correct(kind="examples", name=path.stem, findings=findings_of_file(path, engine))
+        yield Correct(kind="examples", name=path.stem, findings=findings_of_file(path, engine, store))
     for mistake in mistakes():
         if mistake.device == "cpu":
-            yield Correct(
-                kind="mended mistakes", name=mistake.name, findings=findings_of(mistake.mended, engine)
-            )
+            found = findings_of(mistake.mended, engine, store)
+            yield Correct(kind="mended mistakes", name=mistake.name, findings=found)
     for way in WAYS:
         yield Correct(kind="ways to write a step", name=way, findings=_audited(written(way)))
     yield from generated()

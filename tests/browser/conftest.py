@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,6 +50,15 @@ class Watched:
         """A file from disk."""
         self.page.goto(path.resolve().as_uri() + anchor)
         return self.page
+
+
+def until(page: Page, expression: str, argument: object = None) -> None:
+    """Wait for something to be true. Playwright's `wait_for_function` asks again inside the page, whose
+    policy forbids to evaluate text: it fails wherever the first answer is no."""
+    deadline = time.monotonic() + 20.0
+    while not page.evaluate(expression, argument):
+        assert time.monotonic() < deadline, expression
+        page.wait_for_timeout(20)
 
 
 def write_report(recording: Recording, path: Path) -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stepmark.records.sample import unpack
-from tests.browser.conftest import PHONE, Watch
+from tests.browser.conftest import PHONE, Watch, until
 from tests.support.whole_runs import whole_run
 
 pytestmark = pytest.mark.process
@@ -94,6 +94,4 @@ def test_figures_show_the_phase_that_is_chosen(report: Path, watch: Watch) -> No
     first = page.locator("[data-sample-figure]").first
     before = first.inner_text()
     page.select_option("[data-phase-choice]", "forward")
-    page.wait_for_function(
-        "before => document.querySelector('[data-sample-figure]').innerText !== before", arg=before
-    )
+    until(page, "before => document.querySelector('[data-sample-figure]').innerText !== before", before)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.conftest import PHONE, Watch
+from tests.browser.conftest import PHONE, Watch, until
 from tests.support.whole_runs import HOSTILE
 
 pytestmark = pytest.mark.process
@@ -79,7 +79,7 @@ def test_the_system_decides_on_dark_and_the_switch_overrules_it(report: Path, wa
     dark, label = page.evaluate(ground), page.evaluate(text)
     page.click("[data-theme-switch]")
     assert page.evaluate(ground) == "rgb(255, 255, 255)" != dark
-    page.wait_for_function(f"label => {text} !== label", arg=label)
+    until(page, f"label => {text} !== label", label)
     assert page.inner_text("[data-theme-switch]") == "Dark"
     page.click("[data-theme-switch]")
     assert page.evaluate(ground) == dark
@@ -101,7 +101,7 @@ def test_hostile_names_are_text_in_page_figure_and_tooltip(hostile_report: Path,
     page.wait_for_selector("[data-case-view][data-shown]")
     assert HOSTILE in page.inner_text("[data-case-view]")
     page.goto(page.url.partition("#")[0] + "#case-3")
-    page.wait_for_function("document.querySelector('[data-case-view]').innerText.includes('ValueError')")
+    until(page, "document.querySelector('[data-case-view]').innerText.includes('ValueError')")
     assert page.locator("img").count() == 0
     assert asked == []
     assert opened.errors == []

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import PHONE, Watch, write_report
+from tests.browser.conftest import PHONE, Watch, until, write_report
 from tests.support.whole_runs import whole_run
 
 pytestmark = pytest.mark.process
@@ -48,10 +48,11 @@ def test_links_of_the_navigation_lead_to_their_parts(report: Path, watch: Watch)
     for link in page.locator("header nav a").all():
         target = link.get_attribute("href") or ""
         link.click()
-        page.wait_for_function(
+        until(
+            page,
             "id => { const top = document.getElementById(id).getBoundingClientRect().top;"
             " return top > -5 && top < innerHeight; }",
-            arg=target[1:],
+            target[1:],
         )
     assert opened.errors == []
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.conftest import Watch
+from tests.browser.conftest import Watch, until
 
 pytestmark = pytest.mark.process
 
@@ -54,10 +54,10 @@ def test_filters_and_search_narrow_the_rows_down(report: Path, watch: Watch) -> 
     assert shown(page, "features") == ["512"]
     assert "1 of" in page.inner_text("[data-count]")
     page.click("[data-filters] [type=reset]")
-    page.wait_for_function("document.querySelector('[data-count]').textContent.startsWith('12 ')")
+    until(page, "document.querySelector('[data-count]').textContent.startsWith('12 ')")
     page.select_option("[name=phase]", "backward")
-    page.wait_for_function("!document.querySelector('[data-packed=rows]')")
-    page.wait_for_function("document.querySelector('[data-count]').textContent.includes('of 72 ')")
+    until(page, "!document.querySelector('[data-packed=rows]')")
+    until(page, "document.querySelector('[data-count]').textContent.includes('of 72 ')")
     assert set(shown(page, "phase")) == {"backward"}
     page.select_option("[name=phase]", "")
     assert len(shown(page, "phase")) == 12 * 6
@@ -66,7 +66,7 @@ def test_filters_and_search_narrow_the_rows_down(report: Path, watch: Watch) -> 
 def test_verdicts_are_told_by_word_and_shape_too(report: Path, watch: Watch) -> None:
     page = watch().open(report)
     page.select_option("[name=phase]", "")
-    page.wait_for_function("document.querySelector('[data-count]').textContent.startsWith('72 ')")
+    until(page, "document.querySelector('[data-count]').textContent.startsWith('72 ')")
     signs = page.eval_on_selector_all(
         "[data-compared] .verdict",
         "all => all.map(each => [each.textContent, getComputedStyle(each, '::before').content])",

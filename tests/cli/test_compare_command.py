@@ -126,8 +126,9 @@ def test_a_baseline_is_saved_used_moved_and_deleted(store: str) -> None:
 
 
 @pytest.mark.process
+@pytest.mark.beside
 def test_two_real_runs(tmp_path: Path, benches: Path) -> None:
-    stepmark = CommandLine(home=tmp_path)
+    stepmark = CommandLine(home=tmp_path).knows_ceilings()
     bench = str(benches / "bench_plain.py")
     only = ("--filter", "mode == 'forward' and features == 16")
     assert stepmark("run", bench, *QUICK, *only).returncode == 0

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 import sqlite3
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from stepmark.cli import main, measuring
+from stepmark.engines.local import LocalEngine
 from tests.support.commands import QUICK, CommandLine
 from tests.support.mounts import private_mount
 
@@ -20,7 +25,11 @@ def stepmark(tmp_path: Path) -> CommandLine:
 def check(stepmark: CommandLine, arguments: tuple[str, ...], problem: str, remedy: str) -> None:
     done = stepmark(*arguments)
     assert done.returncode == 2, (done.stdout, done.stderr)
-    *_, first, second = done.stderr.rstrip("\n").splitlines()
+    check_words(done.stderr, problem, remedy)
+
+
+def check_words(stderr: str, problem: str, remedy: str) -> None:
+    *_, first, second = stderr.rstrip("\n").splitlines()
     assert first.startswith("stepmark: ")
     assert problem in first
     assert second.startswith("  ")
@@ -31,9 +40,36 @@ def check(stepmark: CommandLine, arguments: tuple[str, ...], problem: str, remed
     ("arguments", "problem", "remedy"),
     [
         (("run", "dmeo"), "no suite or file 'dmeo'", "did you mean demo?"),
+        (("rum",), "no command 'rum'", "did you mean run?"),
+        (("run", "demo", "--mode", "train,graph"), "no CUDA graphs on cpu", "--mode compiled"),
+        (("run", "demo", "--cache", "cold"), "cold on CUDA only", "--cache warm"),
+        (("run", "demo", "--store", "/dev/null/x.db"), "cannot be made", "--store"),
+        (("show",), "no runs", "stepmark run"),
+    ],
+)
+def test_mistakes_as_a_shell_sees_them(
+    stepmark: CommandLine, arguments: tuple[str, ...], problem: str, remedy: str
+) -> None:
+    check(stepmark, arguments, problem, remedy)
+
+
+@pytest.fixture
+def in_this_process(stepmark: CommandLine, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The same place and environment, without another second for a process and its imports."""
+    monkeypatch.chdir(stepmark.home)
+    monkeypatch.delenv("STEPMARK_STORE", raising=False)
+    for name, value in stepmark.environment.items():
+        monkeypatch.setenv(name, value)
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem", "remedy"),
+    [
         (("run", "bench_mime.py"), "no suite or file 'bench_mime.py'", "bench_mine.py"),
         (("run",), "nothing to run", "stepmark list"),
-        (("rum",), "no command 'rum'", "did you mean run?"),
         (("run", "demo", "--margin", "x"), "'x' is not a fraction", "1%"),
         (("run", "demo", "--margin", "3"), "'3' is not between 0 and 1", "1%"),
         (("run", "demo", "--budget", "soon"), "'soon' is not a duration", "90s"),
@@ -44,21 +80,36 @@ def check(stepmark: CommandLine, arguments: tuple[str, ...], problem: str, remed
         (("audit",), "no runs", "stepmark run"),
         (("run", "demo", "--set", "features"), "sets nothing", "features=512,1024"),
         (("run", "demo", "--mode", "backwards"), "no mode 'backwards'", "train, forward"),
-        (("run", "demo", "--mode", "train,graph"), "no CUDA graphs on cpu", "--mode compiled"),
-        (("run", "demo", "--cache", "cold"), "cold on CUDA only", "--cache warm"),
         (("run", "--resume", "latest"), "no runs", "stepmark run"),
         (("versus", "torch.nn.ReLU()", "--input", "8"), "one expression", "two or more"),
         (("versus", "a", "b", "--input", "8xx"), "'8xx' is not a shape", "64x1024"),
-        (("show",), "no runs", "stepmark run"),
         (("export", "latest"), "no runs", "stepmark run"),
-        (("run", "demo", "--store", "/dev/null/x.db"), "cannot be made", "--store"),
         (("run", "demo", "--store", "."), "is a directory", "name a file"),
     ],
 )
 def test_mistakes_found_before_anything_is_imported(
-    stepmark: CommandLine, arguments: tuple[str, ...], problem: str, remedy: str
+    in_this_process: None,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    problem: str,
+    remedy: str,
 ) -> None:
-    check(stepmark, arguments, problem, remedy)
+    check_here(monkeypatch, capfd, arguments, problem, remedy)
+
+
+def check_here(
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    problem: str,
+    remedy: str,
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["stepmark", *arguments])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 2
+    check_words(capfd.readouterr().err, problem, remedy)
 
 
 def test_a_file_that_is_no_store(stepmark: CommandLine, tmp_path: Path) -> None:
@@ -78,6 +129,7 @@ def test_a_store_of_a_newer_stepmark(stepmark: CommandLine, tmp_path: Path) -> N
 
 
 @pytest.mark.process
+@pytest.mark.beside
 def test_a_read_only_disk(tmp_path: Path) -> None:
     fixed = tmp_path / "fixed"
     fixed.mkdir()
@@ -97,24 +149,25 @@ def two(c): ...
 NOTHING = NO_BASELINE.replace("@suite.variant\ndef one", "@suite.variant(baseline=True)\ndef one")
 
 
+IN_THE_FILE = [
+    (NO_BASELINE, (), "suite 'plain' has no baseline", "@suite.variant(baseline=True)"),
+    (NOTHING, (), "variant 'one' of suite 'plain' returned nothing", "mend it"),
+    (NOTHING, ("--set", "featuers=3"), "no axis 'featuers'", "did you mean features?"),
+    (NOTHING, ("--set", "features=wide"), "'wide' is not a value for axis 'features'", "16"),
+    (NOTHING, ("--filter", "features <"), "filter 'features <' does not parse", "features<2048"),
+    (NOTHING, ("--filter", "tokens < 3"), "unknown axis 'tokens'", "features"),
+    (NOTHING, ("--filter", "features > 99"), "leaves nothing to measure", "--cases"),
+    (NOTHING, ("--device", "tpu"), "no device 'tpu'", "use cpu"),
+    ("import stepmark\n", (), "defines no suite", "stepmark.Suite"),
+    ("import nowhere_to_be_found\n", (), "failed to import: ModuleNotFoundError", "traceback"),
+    ("def broken(:\n", (), "failed to import: SyntaxError", "traceback"),
+]
+
+
 @pytest.mark.process
-@pytest.mark.parametrize(
-    ("text", "options", "problem", "remedy"),
-    [
-        (NO_BASELINE, (), "suite 'plain' has no baseline", "@suite.variant(baseline=True)"),
-        (NOTHING, (), "variant 'one' of suite 'plain' returned nothing", "mend it"),
-        (NOTHING, ("--set", "featuers=3"), "no axis 'featuers'", "did you mean features?"),
-        (NOTHING, ("--set", "features=wide"), "'wide' is not a value for axis 'features'", "16"),
-        (NOTHING, ("--filter", "features <"), "filter 'features <' does not parse", "features<2048"),
-        (NOTHING, ("--filter", "tokens < 3"), "unknown axis 'tokens'", "features"),
-        (NOTHING, ("--filter", "features > 99"), "leaves nothing to measure", "--cases"),
-        (NOTHING, ("--device", "tpu"), "no device 'tpu'", "use cpu"),
-        ("import stepmark\n", (), "defines no suite", "stepmark.Suite"),
-        ("import nowhere_to_be_found\n", (), "failed to import: ModuleNotFoundError", "traceback"),
-        ("def broken(:\n", (), "failed to import: SyntaxError", "traceback"),
-    ],
-)
-def test_mistakes_in_the_bench_file_or_about_it(
+@pytest.mark.beside
+@pytest.mark.parametrize(("text", "options", "problem", "remedy"), IN_THE_FILE[:2] + IN_THE_FILE[-1:])
+def test_mistakes_in_the_bench_file_as_a_shell_sees_them(
     stepmark: CommandLine,
     tmp_path: Path,
     text: str,
@@ -127,6 +180,28 @@ def test_mistakes_in_the_bench_file_or_about_it(
 
 
 @pytest.mark.process
+@pytest.mark.beside
+@pytest.mark.parametrize(("text", "options", "problem", "remedy"), IN_THE_FILE)
+def test_mistakes_in_the_bench_file_or_about_it(
+    in_this_process: None,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    engine: LocalEngine,
+    tmp_path: Path,
+    text: str,
+    options: tuple[str, ...],
+    problem: str,
+    remedy: str,
+) -> None:
+    """Real workers find them, of an engine that has started and goes on."""
+    monkeypatch.setattr(engine, "close", lambda: None)
+    monkeypatch.setattr(measuring, "LocalEngine", lambda *_, **__: engine)
+    (tmp_path / "bench_mine.py").write_text(text)
+    check_here(monkeypatch, capfd, ("run", "bench_mine.py", *QUICK, *options), problem, remedy)
+
+
+@pytest.mark.process
+@pytest.mark.beside
 def test_the_traceback_of_a_bench_file_is_its_own(stepmark: CommandLine, tmp_path: Path) -> None:
     (tmp_path / "bench_mine.py").write_text("import stepmark\nundefined_name\n")
     done = stepmark("run", "bench_mine.py")

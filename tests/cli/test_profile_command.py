@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.commands import CommandLine
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.beside]
 
 BENCH = Path(__file__).parents[1] / "benches" / "bench_profile.py"
 QUICK = ("--iterations", "2", "--launches", "2", "--rounds", "3")

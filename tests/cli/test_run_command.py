@@ -18,11 +18,17 @@ import pytest
 from tests.support.commands import QUICK, CommandLine
 from tests.support.mounts import private_mount
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.beside]
 
 
 @pytest.fixture
 def stepmark(tmp_path: Path) -> CommandLine:
+    return CommandLine(home=tmp_path).knows_ceilings()
+
+
+@pytest.fixture
+def newcomer(tmp_path: Path) -> CommandLine:
+    """Of somebody who runs it for the first time: no store, no ceilings."""
     return CommandLine(home=tmp_path)
 
 
@@ -56,18 +62,18 @@ def gone(stepmark: CommandLine) -> bool:
     return not stepmark.leftovers()
 
 
-def test_a_bench_file_becomes_a_table_with_verdicts(stepmark: CommandLine, benches: Path) -> None:
-    done = stepmark("run", str(benches / "bench_plain.py"), *QUICK, "--filter", "mode == 'train'")
+def test_a_bench_file_becomes_a_table_with_verdicts(newcomer: CommandLine, benches: Path) -> None:
+    done = newcomer("run", str(benches / "bench_plain.py"), *QUICK, "--filter", "mode == 'train'")
     assert done.returncode == 0, done.stderr
     assert "plain  features=16" in done.stdout
     assert "plain  features=32" in done.stdout
     for word in ("dense", "bare", "forward", "loss", "backward", "optimizer", "remainder", "baseline"):
         assert word in done.stdout
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
-    assert stepmark.store.exists()
-    again = stepmark("show")
+    assert newcomer.store.exists()
+    again = newcomer("show")
     assert again.stdout == done.stdout, "verdicts are computed from stored values"
-    assert gone(stepmark)
+    assert gone(newcomer)
 
 
 def test_options_reach_the_run(stepmark: CommandLine, benches: Path) -> None:
@@ -208,13 +214,13 @@ def test_resume_refuses_a_changed_bench_file(stepmark: CommandLine, tmp_path: Pa
     assert "the bench file's variants changed since" in done.stderr
 
 
-def test_two_runs_at_once_into_one_store(stepmark: CommandLine, benches: Path) -> None:
+def test_two_runs_at_once_into_one_store(newcomer: CommandLine, benches: Path) -> None:
     arguments = ("run", str(benches / "bench_plain.py"), *QUICK, "--mode", "forward", "--launches", "4")
-    processes = [stepmark.start(*arguments, "--seed", str(seed)) for seed in (1, 2)]
+    processes = [newcomer.start(*arguments, "--seed", str(seed)) for seed in (1, 2)]
     for process in processes:
         _, err = process.communicate(timeout=120)
         assert process.returncode == 0, err
-    with sqlite3.connect(stepmark.store) as connection:
+    with sqlite3.connect(newcomer.store) as connection:
         rows = connection.execute("select run_id, record from launches").fetchall()
     measuring = Counter(run for run, record in rows if json.loads(record)["role"] == "measure")
     assert [*measuring.values()] == [8, 8]

@@ -113,6 +113,7 @@ def exported(stepmark: CommandLine, recording: Recording) -> bytes:
 
 
 @pytest.mark.process
+@pytest.mark.beside
 def test_it_serves_takes_an_upload_logs_no_secret_and_stops(tmp_path: Path) -> None:
     stepmark = CommandLine(home=tmp_path, extra={"XDG_CACHE_HOME": str(Path.home() / ".cache")})
     process = stepmark.start(
@@ -148,6 +149,7 @@ def test_it_serves_takes_an_upload_logs_no_secret_and_stops(tmp_path: Path) -> N
 
 
 @pytest.mark.process
+@pytest.mark.beside
 def test_the_server_never_imports_torch_and_a_term_signal_stops_it(tmp_path: Path) -> None:
     import psutil
 

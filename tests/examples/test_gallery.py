@@ -12,6 +12,7 @@ from benchmarks.audit.gallery import EXAMPLES, NOT_SHOWN, Mistake, good_examples
 from benchmarks.audit.measuring import BRIEF, findings_of, findings_of_file
 from stepmark.engines.local import LocalEngine
 from stepmark.records.finding import Finding, FindingName, Severity
+from stepmark.store.store import Store
 
 GALLERY = mistakes()
 PUBLISHED = {
@@ -39,6 +40,13 @@ def brief() -> Iterator[LocalEngine]:
     engine.close()
 
 
+@pytest.fixture(scope="module")
+def store() -> Iterator[Store]:
+    """One for all files: the machine's ceilings are measured with the first of them."""
+    with Store.open("sqlite://") as opened:
+        yield opened
+
+
 def told(findings: tuple[Finding, ...]) -> str:
     return "\n".join(f"{one.case}: {one.name} ({one.severity}): {one.message}" for one in findings)
 
@@ -50,28 +58,28 @@ def skip_without_device(mistake: Mistake) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("mistake", GALLERY, ids=lambda mistake: mistake.name)
-def test_a_mistake_is_caught_by_its_name(mistake: Mistake, brief: LocalEngine) -> None:
+def test_a_mistake_is_caught_by_its_name(mistake: Mistake, brief: LocalEngine, store: Store) -> None:
     skip_without_device(mistake)
-    findings = findings_of(mistake, brief)
+    findings = findings_of(mistake, brief, store)
     guilty = {one.name for one in findings if f"/{mistake.variant}[" in one.case}
     assert mistake.finding in guilty, told(findings)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("mistake", GALLERY, ids=lambda mistake: mistake.name)
-def test_the_mended_twin_is_not_accused(mistake: Mistake, brief: LocalEngine) -> None:
+def test_the_mended_twin_is_not_accused(mistake: Mistake, brief: LocalEngine, store: Store) -> None:
     skip_without_device(mistake)
     if mistake.company:
         pytest.skip("whether the machine is left alone is not for a test to say")
-    findings = findings_of(mistake.mended, brief)
+    findings = findings_of(mistake.mended, brief, store)
     accused = [one for one in findings if one.name == mistake.finding or one.severity is Severity.ERROR]
     assert not accused, told(tuple(accused))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("path", good_examples(), ids=lambda path: path.stem)
-def test_good_examples_raise_no_error(path: Path, brief: LocalEngine) -> None:
-    findings = findings_of_file(path, brief)
+def test_good_examples_raise_no_error(path: Path, brief: LocalEngine, store: Store) -> None:
+    findings = findings_of_file(path, brief, store)
     assert not [one for one in findings if one.severity is Severity.ERROR], told(findings)
 
 

@@ -37,13 +37,13 @@ from random import Random
 import torch
 from stepmark.instruments.displacement import displace
 
-def place(seed):
-    held = displace(Random(seed))
+def place(seed=None):
+    held = displace(Random(seed)) if seed is not None else ()
     return torch.ones(64, 512).data_ptr()
 
 for again in range(3):
     place(again)  # the allocator settles
-print(len({place(7) for _ in range(20)}), len({place(seed) for seed in range(60)}))
+print(len({place(seed) for seed in range(60)}), len({place() for _ in range(60)}))
 """
 
 
@@ -51,5 +51,5 @@ print(len({place(7) for _ in range(20)}), len({place(seed) for seed in range(60)
 def test_what_is_built_again_comes_to_lie_elsewhere() -> None:
     """In a process like a worker: holes that other tests leave behind would hold everything at one place."""
     done = subprocess.run([sys.executable, "-c", PLACES], capture_output=True, text=True, check=True)
-    same, moved = map(int, done.stdout.split())
-    assert moved > 2 * same
+    moved, plain = map(int, done.stdout.split())
+    assert moved > plain

@@ -12,7 +12,7 @@ from tests.store.programs import launch
 from tests.support.mounts import private_mount
 from tests.support.recordings import make_run
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.beside]
 
 
 def test_a_file_that_may_not_grow(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from stepmark.store.store import Store
 from tests.store.processes import finish, run, start
 from tests.store.programs import launch
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.beside]
 
 
 def assert_sound(file: Path) -> None:

@@ -64,7 +64,8 @@ def test_rows_are_the_formula(x: Tensor) -> None:
     largest = np.abs(wide).max(1)
     assert np.array_equal(scale.numpy(), largest)
     for row, top, found in zip(wide, largest, codes.tolist(), strict=True):
-        wanted = np.rint(row * (wide.dtype.type(127) / top)) if top > LEAST else np.zeros_like(row)
+        one = wide.dtype.type(1)
+        wanted = np.rint(row * (one / top * 127)) if top > LEAST else np.zeros_like(row)
         assert found == wanted.tolist()
 
 

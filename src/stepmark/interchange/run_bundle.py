@@ -61,12 +61,16 @@ def from_bundle(data: bytes, *, max_bytes: int = MAX_BYTES) -> Recording:
 
 
 def _lines(data: bytes, max_bytes: int) -> Iterator[bytes]:
-    rest = b""
+    begun: list[bytes] = []  # joined at its end: a line of many pieces would be copied with every one of them
     for piece in _unpacked(data, max_bytes):
-        *whole, rest = (rest + piece).split(b"\n")
-        yield from filter(None, whole)
-    if rest:
-        yield rest
+        first, *others = piece.split(b"\n")
+        begun.append(first)
+        for following in others:
+            if line := b"".join(begun):
+                yield line
+            begun = [following]
+    if line := b"".join(begun):
+        yield line
 
 
 def _unpacked(data: bytes, max_bytes: int) -> Iterator[bytes]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import altair as alt
+from jsonschema import Draft7Validator
 from msgspec.structs import replace
 
 from stepmark.records.ceilings import Ceilings, MatrixRate
@@ -20,6 +21,8 @@ from tests.report.builder import Compared, Lane, cells, failure, make_judgement,
 from tests.report.shorthand import CROSSES, EQUIVALENT, FAILED, FASTER, INCONCLUSIVE, INVALID, SLOWER, train
 
 HOSTILE = "<img src=x onerror=alert(1)>'\"];datum.x\n\x07"
+SCHEMA = Draft7Validator(alt.load_schema())
+"""Of Vega-Lite, applied once; `alt.Chart.from_dict` applies it at every level of a specification again."""
 EXPRESSIONS = ("filter", "calculate", "labelExpr", "expr", "test")
 CEILINGS = Ceilings(
     device="cpu",
@@ -127,7 +130,7 @@ def check(figure: Figure) -> None:
     assert figure.alt.endswith(".")
     assert len(figure.reading) > 200
     for spec in (figure.spec, figure.narrowed()):
-        alt.Chart.from_dict(spec)
+        assert SCHEMA.is_valid(spec)
         json.dumps(spec, allow_nan=False)
         for key, text in strings(spec):
             assert "http" not in text or key == "$schema"

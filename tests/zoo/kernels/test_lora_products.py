@@ -11,10 +11,15 @@ from stepmark.zoo.kernels import lora_gradients, lora_products
 from stepmark.zoo.kernels.lora_sizes import Tile
 from stepmark.zoo.kernels.lora_ways import backward_ways, forward_ways
 from tests.zoo.kernels.lora_cases import Case, assert_near, drawn, truth_of
+from tests.zoo.kernels.thinning import COMPILED, covering, number_of_examples
 
 DTYPES = [torch.float32, torch.bfloat16, torch.float16]
 RANKS = [1, 4, 8, 16, 33, 64]
 KINDS = ["biased", "linear", "adapter"]
+MOST_STEPS = 12 if COMPILED else 5
+"""Of sixteen features: more of them than the longest tile of a product in float32 has."""
+FUSED_SIZES = (600, 272, 400) if COMPILED else (300, 144, 272)
+"""Rows, inputs and outputs that leave a rest in tiles of 128 by 128, and are many tiles."""
 
 
 def check_all_ways(case: Case, dtype: torch.dtype) -> None:
@@ -36,8 +41,7 @@ def check_all_ways(case: Case, dtype: torch.dtype) -> None:
                 assert dx is None
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("dtype", "kind"), covering(DTYPES, KINDS))
 def test_every_way_is_the_reference(dtype: torch.dtype, kind: str, device: str) -> None:
     check_all_ways(drawn((3, 7), 48, 32, 8, dtype=dtype, device=device, kind=kind), dtype)
 
@@ -47,11 +51,11 @@ def test_every_rank_is_the_reference(rank: int, device: str) -> None:
     check_all_ways(drawn((5,), 48, 16, rank, dtype=torch.float16, device=device), torch.float16)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=number_of_examples(compiled=6, interpreted=3), deadline=None)
 @given(
     st.integers(1, 70),
-    st.integers(1, 12),
-    st.integers(1, 12),
+    st.integers(1, MOST_STEPS),
+    st.integers(1, MOST_STEPS),
     st.sampled_from([1, 5, 16]),
     st.sampled_from(KINDS),
 )
@@ -75,11 +79,11 @@ def test_a_zero_b_gives_the_base_and_no_gradient_of_a(device: str) -> None:
     check_all_ways(case, torch.float32)
 
 
-@pytest.mark.parametrize("forward", [True, False])
-@pytest.mark.parametrize("rank", [5, 33])
+@pytest.mark.parametrize(("forward", "rank"), covering([True, False], [5, 33]))
 def test_the_fused_product_is_the_reference(forward: bool, rank: int, device: str) -> None:
     """Tiles that are cut off at every side, and more of them than programs."""
-    case = drawn((600,), 272, 400, rank, dtype=torch.float16, device=device)
+    rows, inputs, outputs = FUSED_SIZES
+    case = drawn((rows,), inputs, outputs, rank, dtype=torch.float16, device=device)
     tile, thin = Tile(128, 128, 64, 4, 3), Tile(64, 16, 128, 4, 3)
     out, _ = lora_products.fused(case.sizes, thin, tile, forward=forward)(
         case.x if forward else case.g, case.layer
@@ -87,8 +91,7 @@ def test_the_fused_product_is_the_reference(forward: bool, rank: int, device: st
     assert_near(out, truth_of(case).y if forward else truth_of(case).x, torch.float16)
 
 
-@pytest.mark.parametrize("columns", [16, 32, 64, 128])
-@pytest.mark.parametrize("splits", [1, 3])
+@pytest.mark.parametrize(("columns", "splits"), covering([16, 32, 64, 128], [1, 3]))
 def test_strips_of_every_width_are_the_reference(columns: int, splits: int, device: str) -> None:
     case = drawn((100,), 80, 144, 5, dtype=torch.bfloat16, device=device)
     truth = truth_of(case)

@@ -19,6 +19,7 @@ from stepmark.zoo.norms import (
     rms_norm_reference,
 )
 from tests.zoo.kernels.rows import KINDS, assert_near, drawn
+from tests.zoo.kernels.thinning import covering
 
 HALVES = (torch.bfloat16, torch.float16)
 NORMS = [(rms_norm, rms_norm_reference), (layer_norm, layer_norm_reference)]
@@ -66,8 +67,9 @@ def test_all_kinds_of_rows(
 
 
 @pytest.mark.parametrize(("function", "reference"), NORMS)
-@pytest.mark.parametrize("width", [1, 7, 768, 1600, 5000])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize(
+    ("width", "dtype"), covering([1, 7, 768, 1600, 5000], [torch.float32, torch.bfloat16])
+)
 def test_widths(
     device: str,
     function: Callable[..., Tensor],

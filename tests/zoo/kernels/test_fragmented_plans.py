@@ -1,0 +1,167 @@
+"""Plans of FragmentedLinear: the definition's values, whatever the split and the tile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from stepmark.zoo.fragmented import TOLERANCES
+from stepmark.zoo.fragmented_reference import fragment_scores
+from stepmark.zoo.kernels import few_rows, fragmented
+from stepmark.zoo.kernels.fragmented_chain import Chain
+from stepmark.zoo.kernels.fragmented_plans import GroupsPlan, rows_plan, tiles_plan
+from stepmark.zoo.kernels.fragmented_sizes import Parameters, Sizes, sizes_of, split_for_rows, split_for_tiles
+from tests.zoo.agreement import largest_error
+from tests.zoo.kernels.fragmented_cases import draw, in_float64
+from tests.zoo.kernels.thinning import covering, number_of_examples
+
+
+def rows(sizes: Sizes, splits: int = 4, **options: Any) -> Chain:
+    return rows_plan(sizes, splits=splits, tile_narrow=8, tile=16, rows=2, step=16, **options)
+
+
+def tiles(sizes: Sizes, splits: int = 4, **options: Any) -> Chain:
+    return tiles_plan(sizes, splits=splits, tile=16, tile_narrow=16, **({"step": 16} | options))
+
+
+def groups(sizes: Sizes, **options: Any) -> GroupsPlan:
+    return GroupsPlan(sizes, rows=16, tile=16, step=16, span=2, **options)
+
+
+PLANS: dict[str, Any] = {
+    "rows": rows,
+    "rows, then choice": lambda sizes, splits: rows(sizes, splits, inline=False, early=True),
+    "tiles": tiles,
+    "tiles of large steps": lambda sizes, splits: tiles(sizes, splits, step=64),
+    "tiles, then rows": lambda sizes, splits: tiles(sizes, splits, by_rows=2),
+    "singles": lambda sizes, splits: tiles(sizes, splits, one_by_one=True),
+    "groups": lambda sizes, splits: groups(sizes),
+    "groups, apart": lambda sizes, splits: groups(sizes, fused=False),
+    "masked": lambda sizes, splits: fragmented.masked,
+}
+
+
+def agrees(plan: Any, x: Tensor, parameters: Parameters, *, least: float = 0.0) -> None:
+    """Row by row: beside a huge row others would be nothing."""
+    y, hidden, chosen = plan(x, parameters, keep=True)
+    assert y.dtype == x.dtype
+    assert hidden.shape == (x.shape[0], parameters.compressor.shape[1])
+    truth = in_float64(x, parameters)
+    for found, right in zip(y, truth, strict=True):
+        assert largest_error(found, right, least=least) <= TOLERANCES[x.dtype]
+    scores = fragment_scores(x.cpu().double(), parameters.selector.cpu().double())
+    assert torch.equal(chosen.cpu().long(), scores.argmax(-1))
+
+
+def agrees_keeping_or_not(plan: Any, x: Tensor, parameters: Parameters, *, least: float = 0.0) -> None:
+    agrees(plan, x, parameters, least=least)
+    y = plan(x, parameters)[0]
+    assert largest_error(y, in_float64(x, parameters), least=least) <= TOLERANCES[x.dtype]
+
+
+@settings(deadline=None, max_examples=number_of_examples(compiled=20, interpreted=8))
+@given(
+    name=st.sampled_from(list(PLANS)),
+    shape=st.tuples(*(st.integers(1, most) for most in (7, 6, 21, 34, 9))),
+    splits=st.sampled_from([1, 3, 8]),
+    dtype=st.sampled_from(fragmented.DTYPES),
+    bias=st.booleans(),
+    seed=st.integers(0, 2**31),
+)
+def test_every_plan_computes_the_definition(
+    device: str, name: str, shape: tuple[int, ...], splits: int, dtype: torch.dtype, bias: bool, seed: int
+) -> None:
+    torch.manual_seed(seed)
+    x, parameters = draw(shape, dtype, device, bias=bias)
+    agrees_keeping_or_not(PLANS[name](sizes_of(x, parameters), splits), x, parameters, least=1.0)
+
+
+@pytest.mark.parametrize(("name", "split"), covering(list(PLANS), [(8, 4), (2, 48), (3, 20)]))
+def test_sizes_shared_split_and_odd(device: str, name: str, split: tuple[int, int]) -> None:
+    """Several fragments in a split, several splits in a fragment, and sizes that are no powers of two."""
+    number, size = split
+    torch.manual_seed(size)
+    x, parameters = draw((5, number, size, 33, 7), torch.float32, device)
+    agrees_keeping_or_not(PLANS[name](sizes_of(x, parameters), 4), x, parameters)
+
+
+def special(normal: Tensor, parameters: Parameters) -> Tensor:
+    """Rows that are nought, huge, tiny, of which one fragment is by far the best, and a normal one."""
+    x = normal * torch.tensor([0.0, 1e18, 1e-18, 0.01, 1.0], device=normal.device)[:, None]
+    x[3, 12:16] = 5.0 * parameters.selector[3]
+    return x
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_special_rows(device: str, name: str) -> None:
+    """All of them at once, rows apart in memory; and each row with another fragment as its best."""
+    torch.manual_seed(5)
+    memory, parameters = draw((10, 8, 4, 17, 3), torch.float32, device)
+    plan = PLANS[name](sizes_of(memory[::2], parameters), 2)
+    memory[::2] = special(memory[::2], parameters)
+    agrees(plan, memory[::2], parameters)
+    x = torch.zeros_like(memory[:5])
+    for row in range(5):
+        x[row, 4 * row : 4 * row + 4] = parameters.selector[row]
+    agrees(plan, x, parameters)
+
+
+@pytest.mark.parametrize(("name", "row"), covering(list(PLANS), range(5)))
+def test_a_special_row_by_itself(device: str, name: str, row: int) -> None:
+    torch.manual_seed(1)
+    normal, parameters = draw((5, 8, 4, 17, 3), torch.float32, device)
+    x = special(normal, parameters)[row : row + 1]
+    agrees(PLANS[name](sizes_of(x, parameters), 2), x, parameters)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_of_equal_scores_the_first_is_chosen(device: str, name: str) -> None:
+    x, parameters = draw((3, 8, 4, 17, 3), torch.float32, device)
+    parameters = parameters._replace(selector=torch.ones_like(parameters.selector))
+    x = torch.ones_like(x)
+    x[1:, :8] = 0.5
+    agrees(PLANS[name](sizes_of(x, parameters), 2), x, parameters)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_weights_of_fragments_that_were_not_chosen_are_not_read(device: str, name: str) -> None:
+    torch.manual_seed(3)
+    x, parameters = draw((3, 8, 4, 17, 3), torch.float32, device)
+    if name == "masked":
+        pytest.skip("it reads all of them: what it is for")
+    chosen = fragment_scores(x, parameters.selector).argmax(-1).tolist()
+    for fragment in set(range(8)) - set(chosen):
+        parameters.weight[fragment] = torch.nan
+    assert PLANS[name](sizes_of(x, parameters), 2)(x, parameters)[0].isfinite().all()
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(1, 300), st.integers(1, 300), st.integers(1, 64))
+def test_splits_cover_every_feature_once(number: int, size: int, wanted: int) -> None:
+    sizes = Sizes(1, number, size, 1, 1, torch.float32, has_bias=False)
+    for split in (split_for_rows(sizes, wanted), split_for_tiles(sizes, wanted)):
+        if split.pieces > 1:
+            assert split.own == 1
+            assert split.splits == number * split.pieces
+            assert split.pieces * split.length >= size
+        else:
+            assert split.splits * split.own >= number > (split.splits - 1) * split.own
+            assert split.length >= split.own * size
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("add", [False, True])
+def test_products_of_few_rows(device: str, turned: bool, add: bool) -> None:
+    torch.manual_seed(0)
+    a, b = torch.randn(5, 70, device=device), torch.randn(70, 50, device=device)
+    b = b.t().contiguous().t() if turned else b
+    into = torch.randn(5, 50, device=device) if add else None
+    truth = a.double() @ b.double() + (0.0 if into is None else into.double())
+    for name in few_rows.TILES:
+        found = few_rows._by_tiles(None if into is None else into.clone(), a, b, name)
+        assert largest_error(found, truth) <= 1e-6
