@@ -88,6 +88,21 @@ def hostile() -> Judgement:
     return with_costs(make_judgement([(outline(HOSTILE, names, axes), lanes)]))
 
 
+def half_reached() -> Judgement:
+    """Two suites, of which one was never reached."""
+    axes = {"features": (64, 128)}
+    measured = {
+        "dense": Lane(times=train(1.0, forward=0.3, backward=0.5)),
+        "mine": Lane(times=train(1.3, forward=0.4, backward=0.6)),
+    }
+    lanes = {"reached": measured, "never": dict.fromkeys(measured, Lane(reached=False))}
+    suites = [
+        (outline(name, tuple(measured), axes), dict.fromkeys(cells(name, axes), each))
+        for name, each in lanes.items()
+    ]
+    return with_costs(make_judgement(suites))
+
+
 def large(num_cells: int = 100) -> Judgement:
     """Two cases a cell, over two axes."""
     axes = {

@@ -17,7 +17,7 @@ from stepmark.report.figures.phases import phases
 from stepmark.report.figures.roofline import roofline
 from stepmark.report.figures.sweep import sweep
 from tests.report.examples import EXAMPLES
-from tests.report.figures.figure_examples import check, hostile, large, with_costs
+from tests.report.figures.figure_examples import check, half_reached, hostile, large, with_costs
 from tests.report.golden_files import check_golden
 
 DRAWERS: dict[Kind, Callable[[Judgement], tuple[Figure, ...]]] = {
@@ -47,6 +47,17 @@ def test_hostile_names_are_text_in_the_picture(kind: Kind) -> None:
         drawn = svg(figure)
         assert "<img" not in drawn
         assert "&lt;img" in drawn
+
+
+@kinds
+def test_a_suite_that_was_never_reached_is_no_picture_without_end(kind: Kind) -> None:
+    for figure in DRAWERS[kind](half_reached()):
+        check(figure)
+        drawn = svg(figure)
+        assert "Infinity" not in drawn
+        assert "e+30" not in drawn
+        assert "NaN" not in drawn
+    assert [one.name for one in phases(half_reached())] == ["phases-reached"]
 
 
 @kinds

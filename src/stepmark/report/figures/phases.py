@@ -35,14 +35,15 @@ TIPS = tips(
 
 @unchecked()
 def phases(judgement: Judgement) -> tuple[Figure, ...]:
-    """One for each suite of steps; operations that are timed one by one are no parts of anything."""
-    suites = [suite for suite in build_view(judgement).suites if _is_of_steps(suite)]
+    """One for each suite of steps, where one was measured; operations that are timed one by one are no parts
+    of anything."""
+    suites = [suite for suite in build_view(judgement).suites if any(map(parts_of, _rows_of_steps(suite)))]
     names = distinct([slug("phases", suite.name) for suite in suites])
     return tuple(_figure(suite, name=name) for name, suite in zip(names, suites, strict=True))
 
 
-def _is_of_steps(suite: SuiteView) -> bool:
-    return any(cell.cell.mode is not Mode.OPS for cell in suite.cells)
+def _rows_of_steps(suite: SuiteView) -> list[RowView | None]:
+    return [line.row for line in everyone(suite) if line.cell.cell.mode is not Mode.OPS]
 
 
 def parts_of(row: RowView | None) -> tuple[PhaseView, ...]:
