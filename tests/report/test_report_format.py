@@ -243,3 +243,11 @@ def test_the_rest_by_example() -> None:
         *("1 min 32 s", "2 h 5 min", "1 launch", "2 launches", "8 to 10 rounds", "3 cases", "¹²"),
     ]
     assert show.moment(1_800_000_000.0, zone=UTC) == "2027-01-15 08:00"
+
+
+@pytest.mark.parametrize(
+    ("fraction", "shown"),
+    [(0.0034, "0.34 %"), (0.0234, "2.3 %"), (0.117, "12 %"), (1.0, "100 %"), (53.5, "more than 100 %")],
+)
+def test_an_effect_has_two_digits_and_more_than_a_doubling_has_none(fraction: float, shown: str) -> None:
+    assert show.effect(fraction).replace("\u00a0", " ") == shown

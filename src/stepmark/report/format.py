@@ -108,7 +108,10 @@ def limit(reached: Limit) -> str:
 
 
 def effect(fraction: float) -> str:
-    """The size of an effect, two digits of it: `0.34 %`, `2.3 %`, `12 %`."""
+    """The size of an effect, two digits of it: `0.34 %`, `2.3 %`, `12 %`; of more than a doubling nobody
+    wants any."""
+    if fraction > 1.0:
+        return f"more than 100{NBSP}%"
     digits = 0 if fraction >= 0.0995 else 1 if fraction >= 0.00995 else 2
     return f"{100.0 * fraction:.{digits}f}{NBSP}%"
 
