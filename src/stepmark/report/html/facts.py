@@ -13,15 +13,20 @@ from stepmark.report.html.series import Carried
 from stepmark.report.wording import footer_facts
 
 Fact = tuple[str, str]
+MOST_NAMED = 5
+"""Suites in a title: all are listed below it."""
 SPREAD = {Level.ROUND: "from round to round", Level.LAUNCH: "from launch to launch"}
 
 
 def page_title(page: PageView) -> str:
-    """`demo: dense, twin, low_rank`, or the suites alone where there are several."""
+    """`demo: dense, twin, low_rank`, or the suites alone where there are several; of many, the first."""
     suites = page.run.suites
     if len(suites) == 1:
         return f"{suites[0].name}: {', '.join(variant.name for variant in suites[0].variants)}"
-    return ", ".join(outline.name for outline in suites)
+    names = [outline.name for outline in suites]
+    if len(names) <= MOST_NAMED:
+        return ", ".join(names)
+    return f"{', '.join(names[: MOST_NAMED - 1])} and {len(names) - MOST_NAMED + 1} more suites"
 
 
 def machine(page: PageView) -> str:
