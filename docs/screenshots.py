@@ -1,6 +1,7 @@
 """The screenshots of the docs: a stored run's report in Chromium: `python -m docs.screenshots [RUN]`.
 
-Writes docs/screenshots/*.png: wide and on a phone, in light and in dark, and the evidence for one case.
+Writes docs/screenshots/*.png: wide and on a phone, in light and in dark, and the evidence for one
+case with its operators.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ def shoot(browser: Browser, file: Path, *, case: int) -> None:
         page.screenshot(path=FOLDER / "report-phone.png")
     with opened(browser, file, scheme="light", anchor=f"#case-{case}") as page:
         page.screenshot(path=FOLDER / "evidence.png")
+        page.locator("table.operators").first.screenshot(path=FOLDER / "operators.png")
 
 
 @contextmanager
