@@ -71,7 +71,7 @@ measuring_options = together(
         help="How much: at most 10, 40 or 100 launches and 1, 5 or 10 minutes per cell, and the suite's "
         "cells of that name; published: all cells of a published result, like standard.",
     ),
-    click.option("--budget", metavar="TIME", help="Stop starting launches after this time: 60s, 5m."),
+    click.option("--budget", metavar="TIME", help="Start nothing new after this time: 60s, 5m."),
     click.option(
         "--launches", type=click.IntRange(1), metavar="N", help="Fresh processes per cell, at most."
     ),

@@ -18,6 +18,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from stepmark.records.run import Run
 from stepmark.records.trial import LaunchTrial, SoloTrial, Trial
 
+DOING = "measuring"
+"""Solo passes and launches take turns: which of them is going on tells nobody how far a run is."""
 _PLAIN_INTERVAL = 5.0
 """Seconds between lines where standard error is not a terminal."""
 
@@ -67,7 +69,7 @@ class BarDisplay(ProgressDisplay):
     def begins(self, run: Run, resumed: int) -> None:
         super().begins(run, resumed)
         self._forecast = Forecast(budget=run.settings.budget)
-        self._progress.update(self._task, description="measuring", refresh=True)
+        self._progress.update(self._task, description=DOING, refresh=True)
 
     def advances(self, trial: Trial, done: int, total: int) -> None:
         if isinstance(trial, SoloTrial) and trial.failure is not None:
@@ -77,7 +79,7 @@ class BarDisplay(ProgressDisplay):
         left = forecast.left(total - done)
         self._progress.update(
             self._task,
-            description=_doing(trial),
+            description=DOING,
             count=forecast.count(done, total),
             left="" if left is None else f"about {_short(left)} left",
             completed=forecast.elapsed,
@@ -142,13 +144,7 @@ class LineDisplay(ProgressDisplay):
             self._said = time.monotonic()
             left = self._forecast.left(total - done)
             ahead = "" if left is None else f", at most {_short(left)} left"
-            click.echo(
-                f"stepmark: {_doing(trial)}, {self._forecast.count(done, total)} done{ahead}", err=True
-            )
-
-
-def _doing(trial: Trial) -> str:
-    return "solo passes" if isinstance(trial, SoloTrial) else "launches"
+            click.echo(f"stepmark: {DOING}, {self._forecast.count(done, total)} done{ahead}", err=True)
 
 
 @contextmanager
