@@ -67,11 +67,8 @@ class ForkServer:
 
     def _fork(self, descriptors: list[int]) -> None:
         request, journal, output, *turns = descriptors
-        with warnings.catch_warnings():
-            # Python 3.12 warns of any thread; NumPy's BLAS threads, the usual ones here, survive a fork.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            server = os.getpid()
-            pid = os.fork()
+        server = os.getpid()
+        pid = _forked()
         if pid == 0:
             self._forget_server()
             be_a_worker(request, journal, output, turns[0] if turns else None, parent=server)
@@ -113,6 +110,13 @@ class ForkServer:
                 os.kill(pid, number)
 
 
+def _forked() -> int:
+    """Python 3.12 warns of any thread; NumPy's BLAS threads, the usual ones here, survive a fork."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
+
+
 def _preload(message: Preload) -> bool:
     """Import what can be imported; say whether forking is still safe."""
     for directory in reversed(message.path):
@@ -147,9 +151,7 @@ def _children_may_use_a_device() -> bool:
     torch = sys.modules.get("torch")
     if torch is None:
         return True
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        child = os.fork()
+    child = _forked()
     if child == 0:
         spoiled = True
         try:

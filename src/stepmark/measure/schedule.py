@@ -37,7 +37,7 @@ LEAST_LAUNCHES = 3
 gross differences is decided."""
 
 
-class Asked(IntEnum):
+class _Asked(IntEnum):
     """When the referee was last asked which cells are flagged."""
 
     NEVER = 0
@@ -94,7 +94,7 @@ class Schedule:
             self._cells.setdefault(case.cell.id, fresh).alive[case.variant] = case
         self._looks = frozenset(looks(run.settings.launches))
         self._soloed: set[str] = set()
-        self._asked = Asked.NEVER
+        self._asked = _Asked.NEVER
         self._flagged: dict[str, int] = {}
         """Fresh launches wanted by cell, as the referee said when it was asked."""
         self._done = 0
@@ -109,13 +109,13 @@ class Schedule:
         if budget is not None and elapsed >= budget:
             return self._next_owed()
         if budget is not None and elapsed >= budget * (1.0 - self._reserve):
-            self._ask_for_flagged(Asked.IN_RESERVE)
+            self._ask_for_flagged(_Asked.IN_RESERVE)
             if self._flagged:
                 return self._next_confirming()
         assignment = self._next_alone() or self._next_measuring()
         if assignment is not None:
             return assignment
-        self._ask_for_flagged(Asked.AT_THE_END)
+        self._ask_for_flagged(_Asked.AT_THE_END)
         return self._next_confirming()
 
     def _next_owed(self) -> Assignment | None:
@@ -155,7 +155,7 @@ class Schedule:
                 return self._launch(state, role=Role.ALONE, cases=(state.alive[variant],))
         return None
 
-    def _ask_for_flagged(self, when: Asked) -> None:
+    def _ask_for_flagged(self, when: _Asked) -> None:
         """Once where the reserve begins and once where all is measured; what was flagged stays so."""
         if not self._flagged and self._asked < when:
             self._asked, self._flagged = when, dict(self._referee.flagged())
