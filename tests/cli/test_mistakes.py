@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -53,15 +53,28 @@ def test_mistakes_as_a_shell_sees_them(
     check(stepmark, arguments, problem, remedy)
 
 
+Check = Callable[[tuple[str, ...], str, str], None]
+
+
 @pytest.fixture
-def in_this_process(stepmark: CommandLine, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The same place and environment, without another second for a process and its imports."""
+def check_here(
+    stepmark: CommandLine, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Iterator[Check]:
+    """`check` in this process: the same place and environment, without another second for its imports."""
     monkeypatch.chdir(stepmark.home)
     monkeypatch.delenv("STEPMARK_STORE", raising=False)
     for name, value in stepmark.environment.items():
         monkeypatch.setenv(name, value)
     before = signal.getsignal(signal.SIGTERM)
-    yield
+
+    def check(arguments: tuple[str, ...], problem: str, remedy: str) -> None:
+        monkeypatch.setattr(sys, "argv", ["stepmark", *arguments])
+        with pytest.raises(SystemExit) as end:
+            main()
+        assert end.value.code == 2
+        check_words(capfd.readouterr().err, problem, remedy)
+
+    yield check
     signal.signal(signal.SIGTERM, before)
 
 
@@ -88,28 +101,9 @@ def in_this_process(stepmark: CommandLine, monkeypatch: pytest.MonkeyPatch) -> I
     ],
 )
 def test_mistakes_found_before_anything_is_imported(
-    in_this_process: None,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-    arguments: tuple[str, ...],
-    problem: str,
-    remedy: str,
+    check_here: Check, arguments: tuple[str, ...], problem: str, remedy: str
 ) -> None:
-    check_here(monkeypatch, capfd, arguments, problem, remedy)
-
-
-def check_here(
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-    arguments: tuple[str, ...],
-    problem: str,
-    remedy: str,
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["stepmark", *arguments])
-    with pytest.raises(SystemExit) as end:
-        main()
-    assert end.value.code == 2
-    check_words(capfd.readouterr().err, problem, remedy)
+    check_here(arguments, problem, remedy)
 
 
 def test_a_file_that_is_no_store(stepmark: CommandLine, tmp_path: Path) -> None:
@@ -183,9 +177,8 @@ def test_mistakes_in_the_bench_file_as_a_shell_sees_them(
 @pytest.mark.beside
 @pytest.mark.parametrize(("text", "options", "problem", "remedy"), IN_THE_FILE)
 def test_mistakes_in_the_bench_file_or_about_it(
-    in_this_process: None,
+    check_here: Check,
     monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
     engine: LocalEngine,
     tmp_path: Path,
     text: str,
@@ -197,7 +190,7 @@ def test_mistakes_in_the_bench_file_or_about_it(
     monkeypatch.setattr(engine, "close", lambda: None)
     monkeypatch.setattr(measuring, "LocalEngine", lambda *_, **__: engine)
     (tmp_path / "bench_mine.py").write_text(text)
-    check_here(monkeypatch, capfd, ("run", "bench_mine.py", *QUICK, *options), problem, remedy)
+    check_here(("run", "bench_mine.py", *QUICK, *options), problem, remedy)
 
 
 @pytest.mark.process
