@@ -47,7 +47,7 @@ def test_without_a_terminal_a_line_says_how_far_it_is(
     display.begins(replace(recording.run, settings=replace(recording.run.settings, budget=90.0)), 0)
     display.advances(recording.launches[0], 3, 4536)
     said = capsys.readouterr().err
-    assert re.fullmatch(r"stepmark: launches, 3 trials done, at most \d+ s left\n", said)
+    assert re.fullmatch(r"stepmark: measuring, 3 trials done, at most \d+ s left\n", said)
 
 
 @pytest.mark.process
@@ -74,6 +74,6 @@ def test_on_a_terminal_there_is_a_bar_that_goes_away(tmp_path: Path, benches: Pa
     text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", drawn.decode())
     assert process.returncode == 0
     assert "starting workers" in text
-    assert "launches" in text
+    assert "measuring" in text
     assert "left" in text
-    assert "launches ━" not in out
+    assert "measuring ━" not in out
