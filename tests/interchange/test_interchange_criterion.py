@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 
@@ -38,6 +40,35 @@ def test_a_log_comes_back_and_its_benchmarks_are_found(made: MadeLog) -> None:
 @given(damaged(logs().map(lambda made: made.text)))
 def test_a_damaged_log_comes_back_or_is_refused(text: str) -> None:
     survives(text, lambda: render(parse(text, "log.txt")))
+
+
+@steady
+@given(logs())
+def test_colours_change_nothing_that_a_log_says(made: MadeLog) -> None:
+    text = re.sub(r"[^\s\[\]]+", "\x1b[1m\\g<0>\x1b[0m", made.text)
+    log = parse(text, "log.txt")
+    assert render(log) == text
+    assert [(each.id, str(each.time and each.time.point).strip()) for each in benchmarks(log)] == [
+        (each.id, each.point) for each in made.benchmarks
+    ]
+
+
+def test_progress_that_a_terminal_drew_over_is_kept_and_not_read() -> None:
+    text = (
+        "Benchmarking alloc\r\x1b[KBenchmarking alloc: Warming up for 3.0000 s\r\x1b[K"
+        "Benchmarking alloc: Analyzing\r\x1b[K\x1b[32malloc\x1b[0m                   time:   "
+        "[\x1b[2m2.5094 ms\x1b[0m \x1b[1m2.5306 ms\x1b[0m \x1b[2m2.5553 ms\x1b[0m]\n"
+        "                        change: [\x1b[2m-5.0%\x1b[0m \x1b[1m\x1b[32m-4.1%\x1b[0m\x1b[0m "
+        "\x1b[2m-3.1%\x1b[0m] (p = 0.00 < 0.05)\n"
+        "                        Performance has \x1b[32mimproved\x1b[0m.\n"
+    )
+    log = parse(text, "log.txt")
+    assert render(log) == text
+    (only,) = benchmarks(log)
+    assert only.id == "alloc"
+    assert only.time is not None
+    assert seconds(only.time.point) == pytest.approx(2.5306e-3)
+    assert only.sentence == "Performance has improved."
 
 
 def test_results_may_come_without_progress_and_after_all_of_it() -> None:

@@ -1,7 +1,8 @@
 """Criterion's log: what `cargo bench` prints, from any version that writes intervals as `[low point high]`.
 
 A log is read line by line. Lines that are none of Criterion's are kept as text: cargo prints into the same
-file, and so does the code that is measured. Progress may be missing, because it goes to standard error.
+file, and so does the code that is measured. Progress may be missing, because it goes to standard error or a
+terminal erased it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import TypeGuard
+
+from msgspec.structs import replace
 
 from stepmark.interchange.broken import BrokenFile, quoted
 from stepmark.interchange.criterion_lines import (
@@ -28,6 +31,7 @@ from stepmark.interchange.criterion_lines import (
 )
 from stepmark.interchange.criterion_patterns import recognise
 from stepmark.interchange.lines import Loose, is_unicode, join, kept, loose_lines, split
+from stepmark.interchange.terminal_marks import Seen, marked, seen
 from stepmark.records.record import Record
 
 BLANKS = " \t\r"
@@ -50,15 +54,17 @@ def is_time(line: object) -> TypeGuard[Interval]:
 def parse(text: str, name: str) -> CriterionLog:
     """Criterion's lines with their fields, and all others as text."""
     newline, lines = split(text)
-    found = _recognised(lines)
-    _check(lines, found, name)
+    shown = [seen(line) if is_unicode(line) else Seen(line, ()) for line in lines]
+    visible = [line.text for line in shown]
+    found = _recognised(visible)
+    _check(visible, found, name)
     parts: list[Loose | Printed] = []
     loose: list[str] = []
-    for line, printed in zip(lines, found, strict=True):
+    for line, (_, marks), printed in zip(lines, shown, found, strict=True):
         if printed is None:
             loose.append(line)
             continue
-        parts += [*kept(loose), printed]
+        parts += [*kept(loose), replace(printed, marks=marks) if marks else printed]
         loose = []
     return CriterionLog(newline=newline, parts=(*parts, *kept(loose)))
 
@@ -66,7 +72,9 @@ def parse(text: str, name: str) -> CriterionLog:
 def render(log: CriterionLog) -> str:
     """The inverse of `parse`."""
     lines = (
-        line for part in log.parts for line in ((str(part),) if isinstance(part, Line) else loose_lines(part))
+        line
+        for part in log.parts
+        for line in ((marked(str(part), part.marks),) if isinstance(part, Line) else loose_lines(part))
     )
     return join(log.newline, lines)
 

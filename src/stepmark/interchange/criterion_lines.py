@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from stepmark.interchange.terminal_marks import Mark
 from stepmark.records.record import Record
 
 COLUMN = 24
@@ -46,6 +47,8 @@ class Line(Record, frozen=True, kw_only=True):
 
     trailing: str = ""
     """White space at the end."""
+    marks: tuple[Mark, ...] = ()
+    """Of a terminal; `str` gives the line without them."""
 
 
 class Start(Line, frozen=True, kw_only=True, tag="start"):
