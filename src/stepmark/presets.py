@@ -17,11 +17,11 @@ PRESETS: dict[str, dict[str, Any]] = {
         "warmup_seconds": 0.03,
     },
     "standard": {"cell_budget": 300.0},
-    "full": {"launches": 100, "cell_budget": 600.0},
+    "full": {"launches": 100, "cell_budget": 300.0},
     "published": {"cell_budget": 300.0},
 }
 """What each says about time; which points of its axes a suite measures, it says itself: `Suite(presets=)`.
-A hundred launches of a transformer's step take a day, and a cell's budget ends them after ten minutes."""
+A hundred launches of a transformer's step take a day, and a cell's budget ends them after five minutes."""
 
 _LAUNCHES_OF_A_BUDGET = 200
 """Where a budget alone is given, it decides; this many launches are more than any question needs."""
