@@ -32,6 +32,9 @@ PUBLISHED = {
     "wrong_length_scales",
 }
 
+HIDDEN_BY_NEIGHBOURS = {"warm_up_unfinished"}
+"""It is over after 150 ms, which is before the first round where four processes share two cores."""
+
 
 @pytest.fixture(scope="module")
 def brief() -> Iterator[LocalEngine]:
@@ -57,7 +60,14 @@ def skip_without_device(mistake: Mistake) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("mistake", GALLERY, ids=lambda mistake: mistake.name)
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        pytest.param(mistake, marks=[pytest.mark.process] if mistake.name in HIDDEN_BY_NEIGHBOURS else [])
+        for mistake in GALLERY
+    ],
+    ids=lambda mistake: mistake.name,
+)
 def test_a_mistake_is_caught_by_its_name(mistake: Mistake, brief: LocalEngine, store: Store) -> None:
     skip_without_device(mistake)
     findings = findings_of(mistake, brief, store)
