@@ -14,7 +14,7 @@ from stepmark.errors import Interrupted, Unsupported, UsageError
 from stepmark.instruments.host_facts import host_facts
 from stepmark.measure.assignment import Assignment, LaunchAssignment, SoloAssignment
 from stepmark.measure.expand import Selection
-from stepmark.pipeline import ENOUGH_CEILINGS, Order, judged, measure, resume
+from stepmark.pipeline import ENOUGH_CEILINGS, Order, judged, measure, resume, ways_on
 from stepmark.records.ceilings import Ceilings, MatrixRate, machine_name
 from stepmark.records.finding import FindingName
 from stepmark.records.memory import DeviceMemory
@@ -423,3 +423,10 @@ def test_variants_that_do_not_fit_on_the_device_together_run_one_after_another()
     (verdict,) = [case.verdict for case in judged(recording).cases if case.verdict]
     assert verdict.kind is VerdictKind.FASTER
     assert verdict.reasons == (Reason.ONE_AFTER_ANOTHER,)
+
+
+def test_a_run_that_was_stopped_is_found_in_the_store_that_was_named() -> None:
+    assert "--store" not in ways_on("20261116-074940-8ztw")
+    there = ways_on("20261116-074940-8ztw", store="my runs.db")
+    assert "stepmark run --resume 20261116-074940-8ztw --store 'my runs.db'" in there
+    assert "stepmark show 20261116-074940-8ztw --store 'my runs.db'" in there

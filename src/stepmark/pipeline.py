@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -192,13 +193,19 @@ def _carry_out(
                 _finish(run, store, RunStatus.INTERRUPTED)
             raise Interrupted(
                 f"stopped; what was measured is in run {run.id}",
-                remedy=f"stepmark run --resume {run.id} goes on, stepmark show {run.id} shows it",
+                remedy=ways_on(run.id),
             ) from None
         with interruption.ignored():
             _finish(run, store, RunStatus.COMPLETE)
             recording = store.load(run.id)
             store.keep_summary(summarize_run(judged(recording)))
     return recording
+
+
+def ways_on(run_id: str, *, store: str | None = None) -> str:
+    """What can be done with a run that was stopped; `store` where one was named."""
+    there = f" --store {shlex.quote(store)}" if store else ""
+    return f"stepmark run --resume {run_id}{there} goes on, stepmark show {run_id}{there} shows it"
 
 
 def _work_off(

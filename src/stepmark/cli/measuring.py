@@ -16,7 +16,7 @@ from stepmark.cli.progress import progress_display
 from stepmark.cli.screen import print_report
 from stepmark.engines.local import LocalEngine
 from stepmark.errors import Interrupted, StoreError
-from stepmark.pipeline import Order, judged, measure, resume
+from stepmark.pipeline import Order, judged, measure, resume, ways_on
 from stepmark.profiling import measure_costs
 from stepmark.records.outcome import Outcome
 from stepmark.records.profile import CostRecording
@@ -67,9 +67,11 @@ def _conclude(
                 assert run_id is not None
                 recording = resume(run_id, engine=engine, store=store, watcher=display)
             costs = _profile_costs(recording, engine, options)
-        except (Interrupted, StoreError):
+        except (Interrupted, StoreError) as stop:
             display.close()
             _show_unfinished(store, display.run_id, options["format_"], html)
+            if isinstance(stop, Interrupted) and display.run_id is not None:
+                stop.remedy = ways_on(display.run_id, store=options["store"])
             raise
         finally:
             engine.close()
