@@ -64,4 +64,5 @@ def _demand(workload: str, effect: Effect | None) -> Demand:
     if effect is None:
         return Demand(text, Met.NO_DATA, "too few comparisons")
     met = Met.MET if effect.value <= LIMITS[workload] else Met.NOT_MET
-    return Demand(text, met, f"{effect_text(effect)}, {effect.of} comparisons")
+    found = f"{100 * effect.value:.3g} %, of {effect.of} comparisons"  # a digit more: limits are near
+    return Demand(text, met, found)
