@@ -10,7 +10,7 @@ from stepmark.records.settings import Settings
 PRESETS: dict[str, dict[str, Any]] = {
     "quick": {
         "launches": 10,
-        "cell_budget": 60.0,
+        "cell_budget": 15.0,
         "pilot": 0,
         "round_seconds": 0.08,
         "min_rounds": 3,
