@@ -68,8 +68,8 @@ measuring_options = together(
         type=click.Choice(list(PRESETS)),
         default="standard",
         show_default=True,
-        help="How much: at most 10, 40 or 100 launches and 1, 5 or 10 minutes per cell, and the suite's "
-        "cells of that name; published: all cells of a published result, like standard.",
+        help="How much: at most 10, 40 or 100 launches per cell, within five minutes (quick: 15 seconds), "
+        "and the suite's cells of that name; published: all cells of a published result, like standard.",
     ),
     click.option("--budget", metavar="TIME", help="Start nothing new after this time: 60s, 5m."),
     click.option(
