@@ -203,7 +203,7 @@ def _carry_out(
 
 
 def ways_on(run_id: str, *, store: str | None = None) -> str:
-    """What can be done with a run that was stopped; `store` where one was named."""
+    """What can be done with a run that was stopped; `store` is its place, where one was named."""
     there = f" --store {shlex.quote(store)}" if store else ""
     return f"stepmark run --resume {run_id}{there} goes on, stepmark show {run_id}{there} shows it"
 

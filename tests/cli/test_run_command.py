@@ -151,8 +151,9 @@ def test_sigterm_is_like_ctrl_c(stepmark: CommandLine, benches: Path) -> None:
     process = stepmark.start("run", str(benches / "bench_plain.py"), "--launches", "100", "--quiet")
     wait_for_launches(stepmark, process, 1)
     process.terminate()
-    process.communicate(timeout=20)
+    _, err = process.communicate(timeout=20)
     assert process.returncode == 130
+    assert "--store" not in err, "the store of the environment needs no naming"
     assert gone(stepmark)
 
 

@@ -71,7 +71,7 @@ def _conclude(
             display.close()
             _show_unfinished(store, display.run_id, options["format_"], html)
             if isinstance(stop, Interrupted) and display.run_id is not None:
-                stop.remedy = ways_on(display.run_id, store=options["store"])
+                stop.remedy = ways_on(display.run_id, store=store.place if options["store"] else None)
             raise
         finally:
             engine.close()
