@@ -1,4 +1,4 @@
-"""Which centre of a launch varies least: two instances of one workload, and ten ways to say their ratio.
+"""Which centre of a launch varies least: two instances of one workload, and nine ways to say their ratio.
 
 Every launch gives one centre by each way; the table shows its standard deviation over launches, in per cent.
 The figure in docs/method.md comes from here: python -m benchmarks.centres [--seconds 20]
@@ -39,16 +39,6 @@ def _in_fast_rounds(share: float) -> Centre:
     return centre
 
 
-def _by_calm(case: Array, base: Array) -> float:
-    """The median ratio; a round weighs less the further its lanes are above their quick blocks."""
-    excess = sum((np.clip(lane - np.quantile(lane, 0.1), 0.0, None) for lane in (case, base)), np.zeros(1))
-    weights = np.exp(-excess / max(float(np.median(excess)), 1e-9))
-    ratios = case - base
-    order = np.argsort(ratios)
-    below = np.cumsum(weights[order]) - weights[order] / 2.0
-    return float(np.interp(weights.sum() / 2.0, below, ratios[order]))
-
-
 def _of_quantiles(level: float) -> Centre:
     return lambda case, base: float(np.quantile(case, level) - np.quantile(base, level))
 
@@ -59,7 +49,6 @@ CENTRES: dict[str, Centre] = {
     "Hodges-Lehmann of paired ratios": _hodges_lehmann,
     "median of the faster half of rounds": _in_fast_rounds(0.5),
     "median of the fastest 15 % of rounds": _in_fast_rounds(0.15),
-    "median, calm rounds weigh more": _by_calm,
     "ratio of medians": _of_quantiles(0.5),
     "ratio of first quartiles": _of_quantiles(0.25),
     "ratio of 5 % quantiles": _of_quantiles(0.05),
