@@ -1,3 +1,5 @@
+"""Marks of a terminal: every line comes back, and what a person saw is found."""
+
 from __future__ import annotations
 
 import pytest
