@@ -41,6 +41,7 @@ from torch.autograd.function import once_differentiable
 from stepmark.zoo.kernels import fragmented as kernels
 from stepmark.zoo.kernels.backend import Backend, check_backend, resolve
 from stepmark.zoo.kernels.fragmented_gate import soft as soft_kernels
+from stepmark.zoo.kernels.fragmented_shortcut import Shortcut
 from stepmark.zoo.kernels.fragmented_sizes import Parameters
 
 Selection = Literal["auto", "soft", "hard"]
@@ -91,6 +92,7 @@ class FragmentedLinear(nn.Module):
         self.compressor = parameter(in_features, compressed)
         self.decompressor = parameter(out_features, compressed)
         self.register_parameter("bias", parameter(out_features) if bias else None)
+        self._shortcut = Shortcut()
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -106,18 +108,29 @@ class FragmentedLinear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., n) to (..., o)."""
+        soft = self.training if self.selection == "auto" else self.selection == "soft"
+        is_compiling = torch.compiler.is_compiling()
+        if not soft and not is_compiling:
+            y = self._shortcut(x, self._parameters, self.backend)
+            if y is not None:
+                return y
         parameters = self._own_parameters()
         _check_input(x, self.in_features, parameters.weight.dtype)
-        soft = self.training if self.selection == "auto" else self.selection == "soft"
-        if torch.compiler.is_compiling():
+        if is_compiling:
             return self._compiled(x, parameters, soft=soft)
+        return self._the_long_way(x, parameters, soft=soft)
+
+    def _the_long_way(self, x: Tensor, parameters: Parameters, *, soft: bool) -> Tensor:
         if not resolve(self.backend, x):
             product = soft_product if soft else hard_product
         elif kernels.suits(x, parameters) and not torch.is_autocast_enabled("cuda" if x.is_cuda else "cpu"):
             product = soft_kernels if soft else kernels.hard
         else:
             product = soft_product if soft else masked_product
-        return self._by_rows(product, x, parameters)
+        y = self._by_rows(product, x, parameters)
+        if product is kernels.hard and not torch.is_grad_enabled():
+            self._shortcut.remember(x, parameters, self._parameters, self.backend)
+        return y
 
     def _compiled(self, x: Tensor, parameters: Parameters, *, soft: bool) -> Tensor:
         if soft:

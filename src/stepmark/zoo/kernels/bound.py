@@ -8,6 +8,7 @@ as round as those of the first launch.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -37,8 +38,9 @@ class Bound:
         launch, handles, constants = launcher._remember(compiled, options)
         self._launch, self._grid, self._handles, self._constants = launch, grid, handles, constants
 
-    def __call__(self, stream: int, *values: int | None) -> None:
-        self._launch(*self._grid, stream, *self._handles, *values, *self._constants)
+    def in_stream(self, stream: int) -> tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]:
+        """The launcher, and what it is given before and after the arguments."""
+        return self._launch, (*self._grid, stream, *self._handles), self._constants
 
 
 class _Scratch(threading.local):

@@ -1,12 +1,14 @@
 """A chain of FragmentedLinear's kernels: narrow features by splits, the choice, the fragments' products.
 
 Scratch holds the sums over splits (see fragmented_rows_kernels). Called again with addresses as round as
-before, and not for a graph, kernels are launched by addresses, with scratch of the thread and the stream.
+before, and not for a graph, kernels are launched by addresses, with scratch of the thread and the stream: all
+that stays the same from call to call was put together before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -19,8 +21,8 @@ from stepmark.zoo.kernels.launch import Launcher
 
 Found = tuple[Tensor, Tensor | None, Tensor | None]
 """y, h and the chosen fragments."""
-Place = Any
-"""A tensor, or its address."""
+Launches = Callable[..., None]
+"""Of a whole chain, by the addresses of x, selector, weight, compressor, decompressor, bias and y."""
 
 
 class Kernel(NamedTuple):
@@ -34,16 +36,16 @@ class Kernel(NamedTuple):
 class Places(NamedTuple):
     """Where everything lies."""
 
-    x: Place
-    selector: Place
-    weight: Place
-    compressor: Place
-    decompressor: Place
-    bias: Place
-    scratch: Place
-    hidden: Place
-    chosen: Place
-    y: Place
+    x: Any
+    selector: Any
+    weight: Any
+    compressor: Any
+    decompressor: Any
+    bias: Any
+    scratch: Any
+    hidden: Any
+    chosen: Any
+    y: Any
 
 
 class Chain:
@@ -63,6 +65,7 @@ class Chain:
         self.hidden_at = 4 * _rounded(self.number)
         self.chosen_at = self.hidden_at + 4 * _rounded(sizes.rows * sizes.narrow)
         self._bound: dict[int, tuple[Bound, ...]] = {}
+        self._known = _Known()
 
     def __call__(self, x: Tensor, parameters: Parameters, *, keep: bool = False) -> Found:
         stride = self.sizes.features if self.sizes.rows == 1 else x.stride(0)
@@ -84,9 +87,7 @@ class Chain:
             chosen = x.new_empty(self.sizes.rows, dtype=torch.int32)
         return Places(x, *parameters, scratch, hidden, chosen, x.new_empty(self.shape))
 
-    def _launches(
-        self, at: Places, stride: int, *, ready: bool
-    ) -> Iterator[tuple[Kernel, tuple[Place, ...]]]:
+    def _launches(self, at: Places, stride: int, *, ready: bool) -> Iterator[tuple[Kernel, tuple[Any, ...]]]:
         rows = self.sizes.rows
         yield self.first, (at.x, at.selector, at.compressor, at.scratch, rows, stride)
         if ready:
@@ -99,24 +100,46 @@ class Chain:
 
     def _again(self, x: Tensor, parameters: Parameters, stride: int) -> Tensor | None:
         """None where addresses are not as round as Triton likes them."""
-        device, ready = torch._C._cuda_getDevice(), not self.inline
-        stream = torch._C._cuda_getCurrentRawStream(device)
         y = x.new_empty(self.shape)
-        selector, weight, compressor, decompressor, bias = parameters
-        here, there = x.data_ptr(), y.data_ptr()
-        s, w, c, d = selector.data_ptr(), weight.data_ptr(), compressor.data_ptr(), decompressor.data_ptr()
-        b = None if bias is None else bias.data_ptr()
-        if (here | there | s | w | c | d | (b or 0)) & ALIGNED or stride != self.sizes.features:
+        places = [None if one is None else one.data_ptr() for one in (x, *parameters, y)]
+        if any((place or 0) & ALIGNED for place in places) or stride != self.sizes.features:
             return None
-        bound = self._bound.get(device)
-        if bound is None:
-            bound = self._bound[device] = self._bind(x, parameters, stride)
-        scratch = scratch_address(self.chosen_at // 4 + self.sizes.rows, device, stream)
-        hidden, chosen = (scratch + self.hidden_at, scratch + self.chosen_at) if ready else (None, None)
-        places = Places(here, s, w, c, d, b, scratch, hidden, chosen, there)
-        for kernel, (_, values) in zip(bound, self._launches(places, stride, ready=ready), strict=True):
-            kernel(stream, *values)
+        device = torch._C._cuda_getDevice()
+        self.launches(device, torch._C._cuda_getCurrentRawStream(device), x, parameters)(*places)
         return y
+
+    def launches(self, device: int, stream: int, x: Tensor, parameters: Parameters) -> Launches:
+        """For this thread and x with rows that follow one another, where all addresses are round."""
+        known = self._known.launches.get((device, stream))
+        if known is None:
+            bound = self._bound.get(device)
+            if bound is None:
+                bound = self._bound[device] = self._bind(x, parameters, self.sizes.features)
+            known = self._known.launches[device, stream] = self._filled_in(bound, device, stream)
+        return known
+
+    def _filled_in(self, bound: tuple[Bound, ...], device: int, stream: int) -> Launches:
+        rows, stride, ready = self.sizes.rows, self.sizes.features, not self.inline
+        scratch = scratch_address(self.chosen_at // 4 + rows, device, stream)
+        found = (scratch + self.hidden_at, scratch + self.chosen_at) if ready else (None, None)
+        (narrow, *choosing, expert) = [one.in_stream(stream) for one in bound]
+        first, first_head, constants = narrow
+        first_tail = (scratch, rows, stride, *constants)
+        second, second_all = None, ()
+        for launch, head, constants in choosing:
+            second, second_all = launch, (*head, scratch, *found, rows, *constants)
+        third, third_head, constants = expert
+        third_middle = (scratch, *found) if self.takes_scratch else found
+        third_tail = (rows, stride, *constants)
+
+        def launches(*places: int | None) -> None:
+            x, s, w, c, d, b, y = places
+            first(*first_head, x, s, c, *first_tail)
+            if second is not None:
+                second(*second_all)
+            third(*third_head, x, w, d, b, *third_middle, y, *third_tail)
+
+        return launches
 
     def _bind(self, x: Tensor, parameters: Parameters, stride: int) -> tuple[Bound, ...]:
         ready = not self.inline
@@ -126,6 +149,13 @@ class Chain:
             Bound(launchers()[kernel.name], kernel.grid, values, kernel.options)
             for kernel, values in launches
         )
+
+
+class _Known(threading.local):
+    """Scratch is a thread's own."""
+
+    def __init__(self) -> None:
+        self.launches: dict[tuple[int, int], Launches] = {}
 
 
 def _rounded(number: int) -> int:
