@@ -16,7 +16,8 @@ from benchmarks.interleaved import interleave, ratio
 from benchmarks.machine import machine_line
 from stepmark.zoo.int8 import HAS_VNNI, int8_linear_rowwise, int8_product
 from stepmark.zoo.quantize import quantize_columnwise, quantize_global, quantize_rowwise
-from stepmark.zoo.switchback import SwitchBackLinear, weight_gradient
+from stepmark.zoo.switchback import SwitchBackLinear
+from stepmark.zoo.switchback_steps import weight_gradient
 
 SHAPES = ((512, 768, 3072), (512, 3072, 768), (1024, 1024, 4096), (1024, 4096, 1024), (2048, 2048, 2048))
 """Rows, input features, output features."""

@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from stepmark.zoo.quantize import quantize_global, quantize_rowwise
-from stepmark.zoo.switchback import TOLERANCES, Quantization, SwitchBackLinear
+from stepmark.zoo.switchback import TOLERANCES, SwitchBackLinear
 from stepmark.zoo.switchback_reference import (
     Gradients,
     backward_reference,
     error_bound,
     forward_reference,
 )
+from stepmark.zoo.switchback_steps import Quantization
 from tests.support.properties import steady
 from tests.zoo.agreement import DEVICES, largest_error
 

@@ -34,18 +34,18 @@ differences do not apply. The bound on the error is `error_bound` in the referen
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
-from stepmark.zoo.int8 import int8_linear_global, int8_linear_rowwise
 from stepmark.zoo.kernels.backend import Backend, check_backend, resolve
-from stepmark.zoo.quantize import dequantize_rowwise, quantize_columnwise, quantize_global, quantize_rowwise
+from stepmark.zoo.kernels.switchback_plain import PlainCalls
+from stepmark.zoo.quantize import quantize_global, quantize_rowwise
+from stepmark.zoo.switchback_steps import Quantization, StepsWay, SwitchBackSteps
 
-Quantization = Literal["vector", "global"]
 Precision = Literal["int8", "fp8", "auto"]
 
 TOLERANCES = {torch.float64: 1e-13, torch.float32: 2e-6, torch.float16: 2e-3, torch.bfloat16: 1.2e-2}
@@ -87,6 +87,7 @@ class SwitchBackLinear(nn.Linear):
         self.keep_codes = keep_codes
         self.backend = backend
         self._kept: Any = None
+        self._plain = PlainCalls()
         self.register_buffer("weight_codes", None, persistent=False)
         self.register_buffer("weight_scale", None, persistent=False)
 
@@ -134,6 +135,9 @@ class SwitchBackLinear(nn.Linear):
         """(..., n) to (..., o)."""
         weight: Tensor = self.weight
         bias: Tensor | None = self.bias
+        is_compiling = torch.compiler.is_compiling()
+        if not is_compiling and self._plain.has(x, weight, bias, self._settings):
+            return nn.functional.linear(x, weight, bias)
         kind = x.device.type
         if torch.is_autocast_enabled(kind):
             narrow = torch.get_autocast_dtype(kind)
@@ -142,9 +146,11 @@ class SwitchBackLinear(nn.Linear):
         _check_input(x, weight)
         rows = x.reshape(-1, self.in_features)
         if self._uses_kernels(rows):
-            y = self._by_kernels(rows, weight, bias)
+            given = (x, weight, bias, self._settings)
+            noting = None if is_compiling else self._plain.remembering(*given)
+            y = self._by_kernels(rows, weight, bias, when_plain=noting)
         else:
-            y = _SwitchBack.apply(  # type: ignore[no-untyped-call]
+            y = SwitchBackSteps.apply(  # type: ignore[no-untyped-call]
                 rows,
                 weight,
                 bias,
@@ -152,9 +158,9 @@ class SwitchBackLinear(nn.Linear):
             )
         return y.view(*x.shape[:-1], self.out_features)
 
-    def _way(self) -> _Way:
+    def _way(self) -> StepsWay:
         codes, scale = self.weight_codes, self.weight_scale
-        return _Way(self.quantization, self.memory_efficient, codes, scale, self._operations)
+        return StepsWay(self.quantization, self.memory_efficient, codes, scale, self._operations)
 
     @property
     def _operations(self) -> Backend:
@@ -169,14 +175,30 @@ class SwitchBackLinear(nn.Linear):
             raise ValueError(f"precision='fp8' needs a GPU and 16 or 32 bits, got {x.dtype} on {x.device}")
         return usable
 
-    def _by_kernels(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    @property
+    def _settings(self) -> tuple[Any, ...]:
+        """What a choice of kernels follows from."""
+        prepared = self._buffers["weight_codes"] is not None
+        return (
+            prepared,
+            self.quantization,
+            self.memory_efficient,
+            self.precision,
+            self.keep_codes,
+            self.backend,
+        )
+
+    def _by_kernels(
+        self, x: Tensor, weight: Tensor, bias: Tensor | None, *, when_plain: Callable[[], None] | None
+    ) -> Tensor:
         from stepmark.zoo.kernels.switchback import Layer
         from stepmark.zoo.kernels.switchback_operators import linear
 
         measured, one_scale = self.backend == "auto", self.quantization == "global"
         layer = Layer(self.precision, one_scale, self.memory_efficient, measured)
         keeps = self.keep_codes and not torch.compiler.is_compiling()
-        return linear(x, weight, bias, layer, codes_of=self._codes_of(weight) if keeps else None)
+        codes_of = self._codes_of(weight) if keeps else None
+        return linear(x, weight, bias, layer, codes_of=codes_of, when_plain=when_plain)
 
     def _codes_of(self, weight: Tensor) -> Any:
         from stepmark.zoo.kernels.kept_codes import KeptCodes
@@ -207,82 +229,6 @@ def _resolved(backend: Backend, device: torch.device) -> bool:
 
 # As torch.compiler.assume_constant_result does, which imports the compiler, and with it Triton, here and now.
 _resolved._dynamo_marked_constant = True  # type: ignore[attr-defined]
-
-
-NOTHING = (None, None)
-
-SLOW_ON_THIS_CPU = (torch.float16, *(() if torch.cpu._is_avx512_bf16_supported() else (torch.bfloat16,)))
-"""Products that float32 does sooner, casts included, with the same sums and one rounding (512 x 768 by
-768 x 3072 on one core of an Ice Lake Xeon: float32 36 ms, bfloat16 174, float16 344)."""
-
-
-class _Way(NamedTuple):
-    quantization: Quantization
-    memory_efficient: bool
-    codes: Tensor | None
-    """Of the weight, where they are kept."""
-    scale: Tensor | None
-    backend: Backend
-    """Of each operation."""
-
-
-class _SwitchBack(torch.autograd.Function):
-    @staticmethod
-    def forward(
-        ctx: Any,
-        x: Tensor,
-        weight: Tensor,
-        bias: Tensor | None,
-        way: _Way,
-    ) -> Tensor:
-        quantization, memory_efficient, codes, scale, backend = way
-        ctx.quantization, ctx.memory_efficient, ctx.backend = quantization, memory_efficient, backend
-        x8, x_scale = quantize_rowwise(x, backend=backend)
-        if codes is None or scale is None:
-            quantize = quantize_rowwise if quantization == "vector" else quantize_global
-            codes, scale = quantize(weight, backend=backend)
-        for_x, for_weight = ctx.needs_input_grad[:2]
-        kept_x = (x8, x_scale) if memory_efficient else (x, None)
-        kept_weight = (codes, scale) if memory_efficient else (weight, None)
-        ctx.save_for_backward(*(kept_x if for_weight else NOTHING), *(kept_weight if for_x else NOTHING))
-        product = int8_linear_rowwise if quantization == "vector" else int8_linear_global
-        return product(x8, codes, x_scale, scale, bias=bias, dtype=x.dtype, backend=backend)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        for_x, for_weight, for_bias = ctx.needs_input_grad[:3]
-        grad_x = _input_gradient(ctx, grad) if for_x else None
-        grad_weight = weight_gradient(grad, _kept_input(ctx, grad.dtype)) if for_weight else None
-        return grad_x, grad_weight, grad.sum(0) if for_bias else None, None
-
-
-def _kept_input(ctx: Any, dtype: torch.dtype) -> Tensor:
-    x, x_scale, _, _ = ctx.saved_tensors
-    return dequantize_rowwise(x, x_scale, dtype) if ctx.memory_efficient else x
-
-
-def _input_gradient(ctx: Any, grad: Tensor) -> Tensor:
-    own: dict[str, Any] = {"backend": ctx.backend}
-    g8, g_scale = quantize_rowwise(grad, **own)
-    _, _, weight, scale = ctx.saved_tensors
-    if ctx.quantization == "vector":
-        codes, scale = quantize_columnwise(weight)
-        return int8_linear_rowwise(g8, _turned(codes), g_scale, scale, dtype=grad.dtype, **own)
-    codes, scale = (weight, scale) if ctx.memory_efficient else quantize_global(weight, **own)
-    return int8_linear_global(g8, _turned(codes), g_scale, scale, dtype=grad.dtype, **own)
-
-
-def _turned(codes: Tensor) -> Tensor:
-    """Codes (o, n) as (n, o): copied for CUDA, whose int8 products want the summed dimension contiguous."""
-    return codes.t().contiguous() if codes.is_cuda else codes.t()
-
-
-def weight_gradient(grad: Tensor, x: Tensor) -> Tensor:
-    """g^T x: (b, o) and (b, n) to (o, n)."""
-    if grad.device.type == "cpu" and grad.dtype in SLOW_ON_THIS_CPU:
-        return (grad.t().float() @ x.float()).to(grad.dtype)
-    return grad.t() @ x
 
 
 def _check_input(x: Tensor, weight: Tensor) -> None:

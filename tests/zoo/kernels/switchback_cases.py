@@ -6,7 +6,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from stepmark.zoo.switchback import Quantization, SwitchBackLinear
+from stepmark.zoo.switchback import SwitchBackLinear
+from stepmark.zoo.switchback_steps import Quantization
 
 KINDS: list[tuple[Quantization, bool]] = [("vector", False), ("global", False), ("global", True)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ import torch
 
 from stepmark.zoo.kernels import dispatch
 from stepmark.zoo.kernels.dispatch import Choice, choices, choose, measure
+from stepmark.zoo.kernels.undisturbed import waits_allowed
 
 
 class Scripted:
@@ -164,3 +165,134 @@ def test_a_default_that_is_not_finite_judges_nothing(scripted: Scripted) -> None
         "fast": lambda: (act(), torch.ones(1))[1],
     }
     assert measure(ways, default="torch").eager == "fast"
+
+
+def test_what_autograd_costs_decides_for_python_and_kernels_for_graphs(scripted: Scripted) -> None:
+    alone = {"torch": scripted.call("torch", 3e-4), "fast": scripted.call("fast", 1e-4)}
+    trained = {"torch": scripted.call("torch, trained", 4e-4), "fast": scripted.call("fast, trained", 1e-3)}
+    assert measure(alone, default="torch").eager == "fast"
+    assert measure(alone, default="torch", through_autograd=trained) == Choice("torch", "fast")
+
+
+def test_graphs_are_of_the_calls_without_autograd(
+    scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long those through autograd take: that may be a wait for the host."""
+    captured: list[str] = []
+
+    def graphs(calls: Mapping[str, dispatch.Call]) -> dict[str, dispatch.Call]:
+        captured.extend(calls)
+        return {name: scripted.call(f"{name}, replayed", seconds) for name, seconds in replays.items()}
+
+    monkeypatch.setattr(dispatch, "_graphs", graphs)
+    long = 3 * dispatch.LONG
+    alone = {"torch": scripted.call("torch", 1e-4), "fast": scripted.call("fast", long)}
+    trained = {
+        "torch": scripted.call("torch, trained", long),
+        "fast": scripted.call("fast, trained", 2 * long),
+    }
+    replays = {"torch": 2e-4, "fast": 1e-4}
+    assert measure(alone, default="torch", through_autograd=trained) == Choice("torch", "fast")
+    assert captured == ["torch", "fast"]
+    replays = {"fast": 1e-4}
+    assert measure(alone, default="torch", through_autograd=trained).captured == "torch", "timed from Python"
+
+
+def test_candidates_that_write_one_tensor_are_held_against_the_defaults_result(scripted: Scripted) -> None:
+    shared = torch.zeros(4)
+
+    def writes(name: str, seconds: float, value: float) -> dispatch.Call:
+        timed = scripted.call(name, seconds)
+
+        def act() -> torch.Tensor:
+            timed()
+            return shared.fill_(value)
+
+        return act
+
+    ways = {"torch": writes("torch", 3e-3, 1.0), "wrong": writes("wrong", 1e-4, 5.0)}
+    assert measure(ways, default="torch").eager == "torch"
+
+
+def test_without_autograd_nothing_is_recorded_for_it(scripted: Scripted) -> None:
+    weight = torch.ones(3, requires_grad=True)
+    recorded: list[bool] = []
+
+    def act() -> torch.Tensor:
+        scripted.now += 1e-3
+        recorded.append((2 * weight).requires_grad)
+        return weight.detach()
+
+    with torch.enable_grad():
+        choose("plain/1", (3,), {"one": act}, default="one")
+    assert recorded
+    assert not any(recorded)
+
+
+def test_what_is_wrong_through_autograd_is_out_there(scripted: Scripted) -> None:
+    def gives(name: str, seconds: float, result: torch.Tensor) -> dispatch.Call:
+        act = scripted.call(name, seconds)
+        return lambda: (act(), result)[1]
+
+    ones = torch.ones(3)
+    alone = {"torch": gives("torch", 3e-4, ones), "fast": gives("fast", 1e-4, ones)}
+    trained = {"torch": gives("torch", 3e-4, ones), "fast": gives("fast", 1e-4, -ones)}
+    assert measure(alone, default="torch", through_autograd=trained) == Choice("torch", "fast")
+    assert measure(trained, default="torch", through_autograd=alone) == Choice("fast", "torch")
+
+
+def test_measuring_twice_is_bounded_as_well(scripted: Scripted) -> None:
+    ways = {"torch": scripted.call("torch", 0.3)} | {
+        f"way{n}": scripted.call(f"way{n}", 0.3) for n in range(20)
+    }
+    measure(ways, default="torch", through_autograd=ways)
+    warming = 2 * 3 * len(ways) * 0.3
+    assert scripted.now - warming < 2 * dispatch.SECONDS_PER_CHOICE + 2 * dispatch.ROUNDS * 4 * 0.3
+
+
+def test_calls_through_autograd_find_gradients_switched_on(scripted: Scripted) -> None:
+    found: list[bool] = []
+
+    def trained(name: str, seconds: float) -> dispatch.Call:
+        act = scripted.call(name, seconds)
+
+        def call() -> None:
+            found.append(torch.is_grad_enabled())
+            act()
+
+        return call
+
+    alone = {"torch": scripted.call("torch", 3e-4), "fast": scripted.call("fast", 1e-4)}
+    with torch.no_grad():
+        name = choose(
+            "op/1",
+            (64,),
+            alone,
+            default="torch",
+            through_autograd={"torch": trained("torch", 1e-4), "fast": trained("fast", 1e-3)},
+        )
+        assert not torch.is_grad_enabled()
+    assert name == "torch"
+    assert all(found)
+    with dispatch.rehearsing():
+        assert choose("op/1", (64,), alone, default="torch") == "fast"
+
+
+@pytest.mark.parametrize(("before", "told"), [(0, []), (2, ["default", 2])])
+def test_waits_that_are_refused_are_allowed_for_comparing(
+    monkeypatch: pytest.MonkeyPatch, before: int, told: list[object]
+) -> None:
+    """And refused again, whatever happens."""
+    modes: list[object] = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_sync_debug_mode", lambda: before)
+    monkeypatch.setattr(torch.cuda, "set_sync_debug_mode", modes.append)
+
+    def fails() -> None:
+        with waits_allowed():
+            assert modes == told[:1]
+            raise RuntimeError("out of shared memory")
+
+    with pytest.raises(RuntimeError, match="out of shared memory"):
+        fails()
+    assert modes == told

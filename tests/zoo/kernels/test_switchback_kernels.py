@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from stepmark.zoo.kernels import switchback as passes
-from stepmark.zoo.kernels.switchback import PLAIN, Layer, Needs, Way, chosen, possible_ways
-from stepmark.zoo.switchback import TOLERANCES, Quantization, SwitchBackLinear
+from stepmark.zoo.kernels.switchback import Layer, Way, possible_ways
+from stepmark.zoo.switchback import TOLERANCES, SwitchBackLinear
 from stepmark.zoo.switchback_reference import backward_reference, forward_reference
+from stepmark.zoo.switchback_steps import Quantization
 from tests.zoo.agreement import largest_error
 from tests.zoo.kernels.switchback_cases import KINDS, both_passes, layer_of
 
@@ -127,29 +125,6 @@ def test_ways_follow_from_the_precision(device: str) -> None:
     assert [*possible_ways(auto, x)] == ["int8", "fp8"]
     assert possible_ways(auto._replace(precision="fp8"), x) == {"fp8": Way("fp8", True, False, True)}
     assert Layer.from_word(auto.in_a_word()) == auto
-
-
-def test_a_choice_is_made_once_and_is_one_of_the_candidates(
-    device: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls: list[tuple[Any, ...]] = []
-
-    def choose(operation: str, key: Any, candidates: dict[str, Any], *, default: str) -> str:
-        for candidate in candidates.values():
-            candidate()
-        calls.append((operation, key, default))
-        return "int8"
-
-    monkeypatch.setattr(passes, "choose", choose)
-    monkeypatch.setattr(passes, "_known", {})
-    x, w = torch.randn(5, 16, device=device), torch.randn(8, 16, device=device)
-    ways = {"int8": Way("int8", False, False, False)}
-    needs = Needs(x=True, weight=True, bias=True)
-    for rows in (5, 7, 8):
-        assert chosen(torch.randn(rows, 16, device=device), w, None, ways=ways, needs=needs) == "int8"
-    assert calls == [(passes.OPERATION, (8, 8, 16, "float32", "110-int800"), PLAIN)]
-    assert chosen(x, w, None, ways=ways, needs=needs._replace(x=False)) == "int8"
-    assert len(calls) == 2
 
 
 @pytest.mark.gpu

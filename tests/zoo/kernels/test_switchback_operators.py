@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from stepmark.zoo.switchback import Quantization
+from stepmark.zoo.switchback_steps import Quantization
 from tests.zoo.kernels.switchback_cases import KINDS, both_passes, layer_of
 
 

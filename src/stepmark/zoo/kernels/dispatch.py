@@ -6,8 +6,14 @@ are shipped, from the user's own file, or are measured on the spot; measured one
 
 Method.   Every candidate is called three times (the first compiles), then timed in three rounds of all
           candidates; the fastest round counts. Eager: calls in a row, one wait at the end. Captured: replays
-          of a graph of several calls, as a replay by itself takes 5 µs. Within 2 % of the default the
-          default stays. A candidate whose result is another than the default's is out, however fast.
+          of a graph of several calls, as a replay by itself takes 5 µs; calls that take LONG are not
+          captured, what is the fastest from Python is so in a graph. Within 2 % of the default the default
+          stays. A candidate whose result is another than the default's is out, however fast.
+Autograd. Passes that autograd makes take host time of their own: 0.9 to 1.2 ms on an H200 for a layer whose
+          calls without it take 0.3 to 0.4. So candidates may be given twice: through autograd, as they are
+          called from Python, which decides for eager; and without it, which decides for graphs. Those that
+          refuse to be captured are timed from Python, however LONG: a wait for the host would look as long.
+          All are measured undisturbed by what the caller has switched on or off (undisturbed.py).
 Bounds.   SECONDS_PER_CHOICE for measuring, compiling aside; candidates still unmeasured then are out. While a
           graph is captured, or torch.compile traces, nothing is measured: the default is taken.
 """
@@ -19,11 +25,13 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+
+from stepmark.zoo.kernels.undisturbed import undisturbed, waits_allowed
 
 Key = tuple[int | str, ...]
 Call = Callable[[], object]
@@ -49,17 +57,32 @@ class Choice(NamedTuple):
     captured: str
 
 
-def choose(operation: str, key: Key, candidates: Mapping[str, Call], *, default: str) -> str:
-    """The fastest candidate's name. `operation` carries a version, raised with the code: "norm-forward/1"."""
+def choose(
+    operation: str,
+    key: Key,
+    candidates: Mapping[str, Call],
+    *,
+    default: str,
+    through_autograd: Mapping[str, Call] | None = None,
+) -> str:
+    """The fastest candidate's name. `operation` carries a version, raised with the code: "norm-forward/1".
+    `through_autograd` are the same candidates as they are called from Python, if that is otherwise."""
     captured = is_for_a_graph()
     known = choices().get(name := choice_name(operation, key))
     if known is None or known.eager not in candidates or known.captured not in candidates:
         if is_capturing() or torch.compiler.is_compiling():
             return default
-        known = measure(candidates, default=default)
+        measured = partial(measure, candidates, default=default, through_autograd=through_autograd)
+        with waits_allowed():
+            known = undisturbed(measured if through_autograd else partial(_without_gradients, measured))
         choices()[name] = known
         _write_down(name, known)
     return known.captured if captured else known.eager
+
+
+def _without_gradients(call: Callable[[], Choice]) -> Choice:
+    with torch.no_grad():
+        return call()
 
 
 def is_capturing() -> bool:
@@ -143,9 +166,13 @@ def _write_down(name: str, choice: Choice) -> None:
         beside.replace(file)
 
 
-def measure(candidates: Mapping[str, Call], *, default: str) -> Choice:
+def measure(
+    candidates: Mapping[str, Call], *, default: str, through_autograd: Mapping[str, Call] | None = None
+) -> Choice:
     """Both regimes. A candidate that raises is out; where the default raises and nothing else is left, its
     error goes on."""
+    if through_autograd:
+        return Choice(_fastest_from_python(through_autograd, default), _fastest_kernels(candidates, default))
     ready = _warmed(candidates, default)
     deadline = time.perf_counter() + SECONDS_PER_CHOICE
     eager = _fastest(ready, default, deadline - SECONDS_PER_CHOICE / 2)
@@ -153,6 +180,19 @@ def measure(candidates: Mapping[str, Call], *, default: str) -> Choice:
         return Choice(eager, eager)
     graphs = _graphs(ready)
     return Choice(eager, _fastest(graphs, default, deadline) if default in graphs else eager)
+
+
+def _fastest_from_python(candidates: Mapping[str, Call], default: str) -> str:
+    ready = _warmed(candidates, default)
+    return _fastest(ready, default, time.perf_counter() + SECONDS_PER_CHOICE / 2)
+
+
+def _fastest_kernels(candidates: Mapping[str, Call], default: str) -> str:
+    """In graphs, or from Python where the default cannot be captured."""
+    ready = _warmed(candidates, default)
+    deadline = time.perf_counter() + SECONDS_PER_CHOICE / 2
+    graphs = _graphs(ready)
+    return _fastest(graphs if default in graphs else ready, default, deadline)
 
 
 def _warmed(candidates: Mapping[str, Call], default: str) -> dict[str, Call]:
@@ -166,7 +206,8 @@ def _warmed(candidates: Mapping[str, Call], default: str) -> dict[str, Call]:
             for _ in range(2):
                 call()
             _wait()
-            expected = expected or found
+            # A copy, because candidates may share the tensor that they write.
+            expected = expected or [one.clone() for one in found]
             if not _agree(found, expected):
                 continue
         except Exception as error:  # whatever a compiler or driver finds wrong with a configuration

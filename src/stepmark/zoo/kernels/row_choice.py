@@ -87,13 +87,15 @@ def _choose(
     return choose(f"{name}-{'train' if wanted else 'forward'}/1", key, calls, default="triton") == "triton"
 
 
-def _infer(operation: Operation, tensors: Sequence[Tensor | None]) -> None:
+def _infer(operation: Operation, tensors: Sequence[Tensor | None]) -> Tensor:
     with torch.no_grad():
-        operation(*tensors)
+        return operation(*tensors)
 
 
-def _train(operation: Operation, tensors: Sequence[Tensor | None]) -> None:
+def _train(operation: Operation, tensors: Sequence[Tensor | None]) -> Tensor:
+    """y alone is compared: along its own output a norm's gradient is nought but for rounding."""
     with torch.enable_grad():
         y = operation(*tensors)
     # The output serves as its own gradient: nothing is made that the layer would not make.
     torch.autograd.grad(y, [one for one in tensors if one is not None], y.detach())
+    return y.detach()

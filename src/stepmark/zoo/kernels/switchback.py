@@ -1,4 +1,4 @@
-"""SwitchBack's passes by kernels, and the choice between them and plain 16-bit products.
+"""SwitchBack's passes by kernels.
 
 Shapes
 ------
@@ -6,23 +6,19 @@ x (b, n) · weight (o, n) · bias (o) · grad (b, o)
 
 A forward and backward pass quantises x, the weight (both ways round from the same values) and the gradient,
 and computes two products in 8 bits and the weight gradient in the input's own precision. Where that takes
-longer than three plain products, plain ones are computed: the layer is then nn.Linear, to the last bit. The
-choice is made for the two passes together, because the forward pass leaves what the backward pass needs.
+longer than three plain products, a layer computes plain ones (switchback_choice.py).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from functools import partial
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from stepmark.zoo.kernels.dispatch import Call, choose, is_for_a_graph
 from stepmark.zoo.kernels.fp8 import has_fp8
-from stepmark.zoo.kernels.product import product, rows_measured, without_graphs
+from stepmark.zoo.kernels.product import product
 from stepmark.zoo.kernels.quantize import (
     WeightCodes,
     dequantize_rows,
@@ -35,12 +31,7 @@ from stepmark.zoo.kernels.quantize import (
 Precision = Literal["int8", "fp8", "auto"]
 CODES: Final = {"int8": torch.int8, "fp8": torch.float8_e4m3fn}
 PLAIN: Final = "16-bit"
-OPERATION: Final = "switchback-layer/1"
-ENOUGH_WORK: Final = 4e12
-"""Operations of both passes that show which way is faster: 6 ms on an H200. More rows take more time in
-proportion."""
-
-_known: dict[tuple[Any, ...], str] = {}
+"""The name of plain products beside these."""
 
 
 class Way(NamedTuple):
@@ -154,63 +145,9 @@ def turned_codes(weight: Tensor, way: Way) -> tuple[Tensor, Tensor]:
     return quantize_turned(weight, one_scale=way.one_scale, code=CODES[way.code])
 
 
-def chosen(
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    *,
-    ways: dict[str, Way],
-    needs: Needs,
-    codes_of: CodesOf | None = None,
-) -> str:
-    """The name of the fastest of the ways, or PLAIN. Measured once for a size, on the layer's own tensors."""
-    captured, work = is_for_a_graph(), 6.0 * weight.numel()
-    rows = rows_measured(x.shape[0], max(4096, 1 << int(math.log2(ENOUGH_WORK / work))))
-    about = (needs.x, needs.weight, codes_of is not None, *ways.values())
-    place = (x.device.index, rows, *weight.shape, x.dtype, about)
-    known = None if captured else _known.get(place)
-    if known is None:
-        tensors = (x.detach()[:rows], weight.detach(), None if bias is None else bias.detach())
-        own = partial(_both_passes, *tensors, needs=needs, codes_of=codes_of)
-        candidates: dict[str, Call] = {PLAIN: partial(_plain_passes, *tensors, needs=needs)}
-        candidates |= {name: partial(own, way=way) for name, way in ways.items()}
-        candidates = without_graphs(candidates, operations=work * rows)
-        key = (rows, *weight.shape, str(x.dtype).removeprefix("torch."), _in_short(about))
-        known = choose(OPERATION, key, candidates, default=PLAIN)
-        if not captured:
-            _known[place] = known
-    return known
-
-
 def possible_ways(layer: Layer, x: Tensor) -> dict[str, Way]:
     """The ways that a layer's precision stands for on the tensor's device, by code."""
     if layer.precision == "fp8" and not has_fp8(x.device):
         raise ValueError(f"precision='fp8' needs compute capability 8.9, which {x.device} has not")
     names = [*CODES] if layer.precision == "auto" else [layer.precision]
     return {name: Way(name, *layer[1:]) for name in names if name != "fp8" or has_fp8(x.device)}
-
-
-def _both_passes(
-    x: Tensor, weight: Tensor, bias: Tensor | None, *, way: Way, needs: Needs, codes_of: CodesOf | None
-) -> None:
-    y, kept = forward(x, weight, bias, way, needs=needs, codes_of=codes_of)
-    if any(needs):
-        backward(y, kept, way, needs=needs)
-
-
-def _plain_passes(x: Tensor, weight: Tensor, bias: Tensor | None, *, needs: Needs) -> None:
-    y = nn.functional.linear(x, weight, bias)
-    if needs.x:
-        torch.mm(y, weight)
-    if needs.weight:
-        torch.mm(y.t(), x)
-    if needs.bias:
-        torch.sum(y, 0)
-
-
-def _in_short(about: tuple[Any, ...]) -> str:
-    """The flags of a choice as letters and digits."""
-    return "".join(
-        f"-{one.code}{one.one_scale:d}{one.memory_efficient:d}" if isinstance(one, Way) else f"{one:d}"
-        for one in about
-    )

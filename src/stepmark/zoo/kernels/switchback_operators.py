@@ -7,11 +7,11 @@ leaves x and the weight themselves (codes of x where the layer is memory-efficie
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
 from stepmark.zoo.kernels.quantize import pitched
 from stepmark.zoo.kernels.switchback import (
@@ -23,18 +23,26 @@ from stepmark.zoo.kernels.switchback import (
     Needs,
     Way,
     backward,
-    chosen,
     forward,
     input_gradient,
     possible_ways,
     turned_codes,
 )
+from stepmark.zoo.kernels.switchback_autograd import SwitchBack
+from stepmark.zoo.kernels.switchback_choice import chosen
 
 
 def linear(
-    x: Tensor, weight: Tensor, bias: Tensor | None, layer: Layer, *, codes_of: CodesOf | None = None
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    layer: Layer,
+    *,
+    codes_of: CodesOf | None = None,
+    when_plain: Callable[[], None] | None = None,
 ) -> Tensor:
-    """y (b, o). Measured, and unless it is memory-efficient, by plain products where those are faster."""
+    """y (b, o). Measured, and unless it is memory-efficient, by plain products where those are faster, which
+    is told."""
     if torch.compiler.is_compiling():
         operators = torch.ops.stepmark
         operator = operators.switchback_keeping if layer.memory_efficient else operators.switchback
@@ -45,8 +53,10 @@ def linear(
     needs = Needs(*(grads and one is not None and one.requires_grad for one in (x, weight, bias)))
     way = _settled(x, weight, bias, layer, needs=needs, codes_of=codes_of)
     if way is None:
+        if when_plain is not None:
+            when_plain()
         return nn.functional.linear(x, weight, bias)
-    result: Tensor = _SwitchBack.apply(x, weight, bias, way, needs, codes_of)  # type: ignore[no-untyped-call]
+    result: Tensor = SwitchBack.apply(x, weight, bias, way, needs, codes_of)  # type: ignore[no-untyped-call]
     return result
 
 
@@ -65,21 +75,6 @@ def _settled(
         return next(iter(ways.values()))
     name = chosen(x, weight, bias, ways=ways, needs=needs, codes_of=codes_of)
     return None if name == PLAIN else ways[name]
-
-
-class _SwitchBack(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, *inputs: Any) -> Tensor:
-        x, weight, bias, way, needs, codes_of = inputs
-        y, kept = forward(x, weight, bias, way, needs=needs, codes_of=codes_of)
-        ctx.way, ctx.needs = way, needs
-        ctx.save_for_backward(*kept)
-        return y
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        return *backward(grad, Kept(*ctx.saved_tensors), ctx.way, needs=ctx.needs), None, None, None
 
 
 def _decided(x: Tensor, weight: Tensor, how: str) -> Way | None:
