@@ -1,10 +1,11 @@
 """Doses of the GPU study: how many cycles, or turns, make a call so much slower, and what they really made.
 
 Counted apart from stepmark's clock: pairs of plain and slowed calls in long runs, in one process, first one
-and then the other in front, graphs holding as many calls as stepmark's do. Pairs are added until the standard
-error of their median is a tenth of the dose. The amount is corrected until the ratio is the wanted one; what
-was injected is then counted afresh. A step that waits for the host is timed by the host's clock from an idle
-device to an idle device: between two events, turns could hide behind work that is still queued.
+and then the other in front, graphs holding as many calls as stepmark's do, and of short operations one dose
+for all of them: an amount is that of a call on the mean. Pairs are added until the standard error of their
+median is a tenth of the dose. The amount is corrected until the ratio is the wanted one; what was injected is
+then counted afresh. A step that waits for the host is timed by the host's clock from an idle device to an
+idle device: between two events, turns could hide behind work that is still queued.
 """
 
 from __future__ import annotations

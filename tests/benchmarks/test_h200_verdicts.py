@@ -7,8 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+import torch
+
 from benchmarks.h200.verdict_doses import LEAST_PAIRS, MOST_PAIRS, paired_excess, settled
+from benchmarks.h200.verdict_workloads import LEAST, WORKLOADS, Workload, slowed
 from benchmarks.h200.verdicts import summary
+from stepmark.instruments.graph_capture import REPEATS
 
 DOSE = 0.02
 
@@ -55,6 +60,59 @@ def test_pairs_are_added_until_they_are_certain() -> None:
     assert (round(middle, 6), next(calls)) == (0.02, MOST_PAIRS)
     assert 0 < error < 0.01
     assert LEAST_PAIRS < MOST_PAIRS
+
+
+@pytest.fixture
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Cycles of each spinning kernel, in order."""
+    cycles: list[int] = []
+    monkeypatch.setattr(torch.cuda, "_sleep", cycles.append)
+    return cycles
+
+
+def call_of(workload: Workload, amount: int, *, times: int) -> None:
+    call = slowed(workload, torch.device("cpu"), amount)
+    for _ in range(times):
+        call()
+
+
+NOTHING = Workload(lambda device: lambda: None, graph=True, calls_a_dose=REPEATS)
+
+
+@pytest.mark.parametrize("warm_up", range(REPEATS + 1))
+def test_a_graph_holds_one_dose_whatever_came_before(slept: list[int], warm_up: int) -> None:
+    call_of(NOTHING, 120, times=warm_up + REPEATS)
+    captured = slept[warm_up:]
+    assert sorted(captured) == [LEAST] * (REPEATS - 1) + [LEAST + REPEATS * 120]
+    assert sum(captured) / REPEATS == LEAST + 120, "of a call on the mean"
+
+
+def test_the_baseline_launches_the_same_kernels(slept: list[int]) -> None:
+    call_of(NOTHING, 0, times=2 * REPEATS)
+    assert slept == [LEAST] * 2 * REPEATS
+
+
+def test_two_sides_keep_counts_of_their_own(slept: list[int]) -> None:
+    first, second = (slowed(NOTHING, torch.device("cpu"), amount) for amount in (1, 2))
+    for _ in range(REPEATS):
+        first()
+        second()
+    assert sum(slept) == 2 * REPEATS * LEAST + REPEATS * (1 + 2)
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_only_operations_whose_graph_holds_many_calls_share_a_dose(name: str) -> None:
+    """A step may take SHORT from Python, and its graph then holds one: with all of the dose, or with none."""
+    workload = WORKLOADS[name]
+    shares = workload.graph and not name.startswith("step")
+    assert workload.calls_a_dose == (REPEATS if shares else 1)
+
+
+def test_where_doses_are_not_shared_every_call_has_its_own(slept: list[int]) -> None:
+    call_of(Workload(lambda device: lambda: None), 120, times=3)
+    assert slept == [LEAST + 120] * 3
+    call_of(Workload(lambda device: lambda: None, on_host=True), 120, times=3)
+    assert len(slept) == 3, "turns of the host"
 
 
 def test_the_summary_tells_doses_apart_and_drops_none(tmp_path: Path) -> None:
