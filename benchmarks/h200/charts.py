@@ -10,6 +10,7 @@ import altair as alt
 
 from benchmarks.h200 import page_fragmented as fragmented
 from benchmarks.h200 import page_switchback as switchback
+from benchmarks.h200 import page_transformer as transformer
 from benchmarks.h200 import page_verdicts as verdicts
 
 FIGURES = Path(__file__).parents[2] / "docs" / "figures"
@@ -185,10 +186,66 @@ def _panel(
     ).properties(width=width, height=alt.Step(34), title=alt.Title(title, fontSize=11, fontWeight="normal"))
 
 
+def transformer_steps() -> alt.TopLevelMixin:
+    """Speed-up over plain layers called from Python, a line for a size and a length."""
+    points, order = _speed_ups()
+    layers, calls = [*transformer.EAGER], ["called from Python", "as one CUDA graph"]
+    legend = alt.Legend(title=None, orient="top", symbolSize=80, labelLimit=300)
+    colours = alt.Scale(domain=layers, range=[PALE, BLUE, ORANGE])
+    shapes = alt.Scale(domain=calls, range=["circle", "diamond"])
+    ticks = alt.Axis(values=[1, 1.5, 2, 3, 4, 6, 8, 10], labelExpr="datum.label + 'x'", format="~g")
+    across: dict[str, Any] = {
+        "title": "plain step's time / this, logarithmic",
+        "scale": alt.Scale(type="log", domain=[0.95, 11.5], nice=False),
+        "axis": ticks,
+    }
+    y = alt.Y("cell:N", sort=order, title=None, axis=alt.Axis(grid=True, labelLimit=260))
+    dots = (
+        alt.Chart(alt.InlineData(values=points))
+        .mark_point(size=70, filled=True, opacity=1)
+        .encode(
+            alt.X("speed-up:Q", **across),
+            y,
+            yOffset=alt.YOffset("place:Q", scale=alt.Scale(domain=[-1, len(layers)])),
+            color=alt.Color("layers:N", scale=colours, legend=legend),
+            shape=alt.Shape("call:N", scale=shapes, legend=legend),
+        )
+    )
+    asked = [
+        {"cell": cell, "at": transformer.ASKED} for cell in order if cell.startswith(transformer.ASKED_SIZES)
+    ]
+    demand = alt.Chart(alt.InlineData(values=asked)).mark_tick(color=INK, thickness=1.6, height=34, opacity=1)
+    one = alt.Chart(alt.InlineData(values=[{"at": 1}])).mark_rule(color=INK, strokeWidth=0.8)
+    title = alt.Title(
+        "Training step of the transformer against plain layers called from Python, bfloat16, H200",
+        subtitle="above 1x it is faster; black: what was asked of the best of graphs and compiled layers",
+    )
+    place = alt.X("at:Q", **across)
+    chart = alt.layer(one.encode(place), demand.encode(place, y), dots)
+    return chart.properties(width=520, height=alt.Step(36), title=title)
+
+
+def _speed_ups() -> tuple[list[dict[str, Any]], list[str]]:
+    """Of every way beside the plain one, and the lines in their order; an older one has its day."""
+    points, order = [], []
+    found = {cell: ways for cell, ways in transformer.cells().items() if "plain" in ways}
+    newest = max(ways["plain"]["day"] for ways in found.values())
+    for cell, ways in found.items():
+        day = ways["plain"]["day"]
+        order.append(f"{transformer.named(cell, ways)}{'' if day == newest else f' ({day})'}")
+        for way in [way for way in ways if way != "plain"]:
+            layers, _, graph = way.partition("_")
+            call = "as one CUDA graph" if graph else "called from Python"
+            place = {"cell": order[-1], "place": transformer.EAGER.index(layers)}
+            points.append({**place, "layers": layers, "call": call, "speed-up": ways[way]["faster"]})
+    return points, order
+
+
 CHARTS = {
     "gpu-fragmented-cells": fragmented_cells,
     "gpu-switchback-shapes": switchback_shapes,
     "gpu-identical-code": identical_code,
+    "gpu-transformer-steps": transformer_steps,
 }
 
 

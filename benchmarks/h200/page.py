@@ -6,9 +6,16 @@ import re
 import statistics
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from benchmarks.h200 import page_fragmented, page_switchback, page_targets, page_verdicts
+from benchmarks.h200 import (
+    page_adamw,
+    page_fragmented,
+    page_operations,
+    page_switchback,
+    page_targets,
+    page_transformer,
+    page_verdicts,
+)
 from benchmarks.h200.page_data import met, rows, source
 from stepmark.report.markdown_text import table
 
@@ -78,49 +85,21 @@ def lora() -> str:
     return table([*titles, "of three products", "of the base", "asked", ""], "llrrrrrrll", lines)
 
 
-def norms() -> str:
-    found: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = {}
-    for row in rows("operations-norms.json"):
-        key = (row["operation"], row["rows"], row["width"], row["dtype"])
-        found.setdefault(key, {})[row["way"]] = row
-    lines = []
-    for key, ways in found.items():
-        ours = ways.get("triton")
-        if ours is None:
-            continue
-        cells = [f"{key[0]} {key[1]} x {key[2]} {key[3]}"]
-        for what in ("forward_cold", "backward_cold", "training_eager"):
-            others = {way: row[what] for way, row in ways.items() if way != "triton" and row.get(what)}
-            rival = min(others, key=lambda one: others[one])
-            share = f", {100 * ours[f'{what}_share']:.0f} %" if f"{what}_share" in ours else ""
-            cells += [f"{ours[what]:.0f}{share}", f"{others[rival]:.0f} ({rival})"]
-        lines.append(cells)
-    titles = ["operation", "forward", "best other", "backward", "best other"]
-    return table([*titles, "forward + backward, eager", "best other"], "lrrrrrr", lines)
-
-
-def transformer() -> str:
-    lines = [
-        [
-            f"{row['size']}, {row['batch']} x {row['length']}",
-            row["way"],
-            f"{row['ms']:.1f}",
-            f"{100 * row['mfu']:.1f} %",
-            f"{row['product_tflops']:.0f}",
-            f"{row['peak_bytes'] / 1e9:.1f}",
-            f"{row['faster']:.2f}x" if row.get("faster") else "",
-        ]
-        for row in rows("transformer_step_*.json")
-    ]
-    titles = ["size, batch x tokens", "way", "step, ms", "MFU", "of TFLOP/s", "peak, GB", "over plain"]
-    return table(titles, "llrrrrr", lines)
-
-
 H200 = "python -m benchmarks.h200"
 FRAGMENTED = f"{H200}.fragmented --what"
 SHAPES = "switchback-shapes-float16-*.json"
-VERDICTS = f"{H200}.verdicts --repeats 1 --seconds-of-copies 11`, `{H200}.verdicts --kinds slowed --repeats 2"
+VERDICTS = "`, `".join(
+    f"{H200}.verdicts {words}"
+    for words in (
+        "--repeats 1 --seconds-of-copies 11",
+        "--kinds slowed --repeats 2",
+        "--kinds slowed --repeats 3 --only add_512k,norm_2048x1024,product_1024,softmax_4096x1024,add_16m",
+    )
+)
 LORA = "lora --what shapes --dtypes bf16 --rounds 3 --only 64x512r8 64x1024r8 64x2048r8 4096x4096r16"
+OPERATIONS = f"{H200}.operations --what"
+BOTH = f"{OPERATIONS} norms`, `{OPERATIONS} softmax"
+STUDIES = f"{H200}.transformer --what published --sizes small,medium"
 SECTIONS: dict[str, tuple[Callable[[], str], str, str]] = {
     "clock": (clock, "clock.json", f"{H200}.clock"),
     "card": (card, "card.json", f"{H200}.card"),
@@ -134,7 +113,7 @@ SECTIONS: dict[str, tuple[Callable[[], str], str, str]] = {
     "layers": (page_switchback.layers, SHAPES, f"{H200}.switchback --what shapes --no-peers"),
     "layers-slow": (page_switchback.slow, SHAPES, f"{H200}.switchback --what shapes --no-peers"),
     "layers-large": (page_switchback.large, SHAPES, f"{H200}.switchback --what shapes --no-peers"),
-    "modules": (page_switchback.modules, "switchback-layers.json", f"{H200}.switchback --what peers"),
+    "modules": (page_switchback.modules, "switchback-peers.json", f"{H200}.switchback --what peers"),
     "product": (page_switchback.product, "switchback-product.json", f"{H200}.switchback --what product"),
     "quantisers": (
         page_switchback.quantisers,
@@ -142,8 +121,15 @@ SECTIONS: dict[str, tuple[Callable[[], str], str, str]] = {
         f"{H200}.switchback --what quantisers",
     ),
     "lora": (lora, "lora.json", f"{H200}.{LORA}"),
-    "norms": (norms, "operations-norms.json", f"{H200}.operations --what norms"),
-    "transformer": (transformer, "transformer_step_*.json", f"{H200}.transformer --what step"),
+    "norms": (page_operations.norms, page_operations.NORMS, f"{OPERATIONS} norms"),
+    "softmax": (page_operations.softmax, page_operations.SOFTMAX, f"{OPERATIONS} softmax"),
+    "operations": (page_operations.beside_the_best, "operations-[ns]*.json", BOTH),
+    "operations-python": (page_operations.from_python, "operations-[ns]*.json", BOTH),
+    "adamw": (page_adamw.steps, page_adamw.FILE, f"{OPERATIONS} adamw"),
+    "transformer": (page_transformer.steps, page_transformer.STEPS, f"{H200}.transformer --what step"),
+    "transformer-warm-up": (page_transformer.warm_up, page_transformer.STUDIES, STUDIES),
+    "transformer-profiler": (page_transformer.profiler, page_transformer.STUDIES, STUDIES),
+    "transformer-precision": (page_transformer.precision, page_transformer.STUDIES, STUDIES),
 }
 
 

@@ -31,8 +31,43 @@ WAYS = {
 }
 
 
+GIVEN = {
+    (1024, 1024, 4096): (0.26, 0.36), (1024, 4096, 1024): (0.47, 0.27), (8192, 1024, 4096): (0.87, 0.79),
+    (8192, 4096, 1024): (0.84, 0.79), (65536, 1024, 4096): (1.07, 1.01), (65536, 4096, 1024): (1.02, 1.02),
+    (1024, 4096, 16384): (0.61, 0.71), (1024, 16384, 4096): (0.60, 0.71), (8192, 4096, 16384): (1.08, 1.13),
+    (8192, 16384, 4096): (1.09, 1.17), (65536, 4096, 16384): (1.31, 1.32), (65536, 16384, 4096): (1.30, 1.28),
+    (1024, 1664, 6656): (0.45, 0.54), (1024, 6656, 1664): (0.34, 0.36), (8192, 1664, 6656): (0.97, 0.93),
+    (8192, 6656, 1664): (0.93, 0.95), (65536, 1664, 6656): (1.15, 1.15), (65536, 6656, 1664): (1.09, 1.17),
+}  # fmt: skip
+"""Speed-ups over 16-bit products of bitsandbytes 0.45.5's kernels, by row and with one scale, on another H200
+(2026-11-15, Triton 3.6, patched to compile), as they were given with the demands."""
+PEERS = 1.4
+"""Asked for: of the kernels of bitsandbytes, in the geometric mean."""
+
+
 def measured_shapes() -> list[Row]:
-    return [row for row in rows("switchback-shapes-float16-*.json") if "us" in row]
+    return [row for row in rows("switchback-shapes-float16-0of1.json") if "us" in row]
+
+
+def by_way_of_plain() -> tuple[float, float]:
+    """Ours over bitsandbytes' in the geometric mean, by row and with one scale, each over 16-bit products of
+    its own day."""
+    ours = {tuple(row["shape"]): row["speed-up"] for row in measured_shapes()}
+    ratios = [
+        (ours[shape]["auto vector"] / row, ours[shape]["auto global"] / whole)
+        for shape, (row, whole) in GIVEN.items()
+    ]
+    by_row, by_one = zip(*ratios, strict=True)
+    return geometric_mean(by_row), geometric_mean(by_one)
+
+
+def side_by_side() -> dict[tuple[int, ...], tuple[float, float]]:
+    """Ours over bitsandbytes' in one run, where there is one."""
+    return {
+        tuple(row["shape"]): (us["bnb rowwise"] / us["auto vector"], us["bnb global"] / us["auto global"])
+        for row in rows("switchback-shapes-float16-1of7.json")
+        if (us := row.get("us", {})).get("bnb rowwise")
+    }
 
 
 def is_large(row: Row) -> bool:
@@ -52,12 +87,14 @@ def same_code(found: Sequence[Row]) -> list[float]:
 def modules() -> str:
     """Whole layers with autograd, as a model calls them: from Python, and replayed as a graph."""
     names = ["nn.Linear", "auto", "auto any", "triton", "triton kept", "memory-efficient", "plain torch"]
+    names.append("torchao compiled")
     lines = []
-    for row in rows("switchback-layers.json"):
+    for row in rows("switchback-peers.json"):
         for way in ("eager us", "graph us"):
             if row[way]:
                 base = row[way]["nn.Linear"]
-                speeds_there = [times(base / row[way][name], 2) for name in names[1:]]
+                there = [row[way].get(name) for name in names[1:]]
+                speeds_there = ["" if us is None else times(base / us, 2) for us in there]
                 lines.append([times_of(row["shape"]), way.removesuffix(" us"), f"{base:.0f}", *speeds_there])
     titles = ["rows x in x out", "", "nn.Linear, µs"]
     return table([*titles, *names[1:]], "llr" + "r" * (len(names) - 1), lines)

@@ -3,7 +3,7 @@
 Ways       plain      the published formulation, eager: autocast, torch's attention and loss, default AdamW
            fused      fused layers and kernels, AdamW(fused=True), eager
            compiled   fused layers compiled one by one (norms and gates by the compiler), AdamW(fused=True)
-           ..._graph  the same step as one CUDA graph
+           ..._graph  the same step as one CUDA graph; plain_graph too has AdamW(fused=True)
 Clock      Wall time of steps in a row, one wait at their end: host and device, whichever is slower.
 MFU        6 parameters tokens / time / the rate of an 8192^3 bfloat16 product, measured before and after.
 Memory     Most allocated from building the model to its last warm-up step, above what was there before.
