@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,11 +13,17 @@ import torch
 
 from stepmark.engines.local import LocalEngine
 from stepmark.records.settings import Settings
+from tests.support.commands import CommandLine
+from tests.support.commands_here import CommandsHere
 
 if not torch.cuda.is_available():
     # Kernels are tested in Triton's interpreter. Triton decides for its own functions when it is imported: by
     # torch.utils.flop_counter, which the inspection needs.
     os.environ["TRITON_INTERPRET"] = "1"
+
+# Threads of operators in two test processes on two cores spin for each other: with two threads each, beside
+# other work, the generated benchmarks and the built-in suites took 94 s, with one 16 s.
+torch.set_num_threads(1)
 
 BENCHES = Path(__file__).parent / "benches"
 
@@ -82,3 +89,16 @@ def engine(quick: Settings) -> Iterator[LocalEngine]:
     local = LocalEngine(quick)
     yield local
     local.close()
+
+
+@pytest.fixture
+def here(
+    engine: LocalEngine,
+    stepmark: CommandLine,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> Iterator[CommandsHere]:
+    """The `stepmark` of a test file in this process, with the workers of the engine that all tests have."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield CommandsHere(stepmark, monkeypatch, capfd).settle(engine)
+    signal.signal(signal.SIGTERM, before)

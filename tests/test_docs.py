@@ -12,10 +12,16 @@ import pytest
 
 from stepmark.cli import COMMANDS, cli
 from tests.support.commands import QUICK, CommandLine
+from tests.support.commands_here import CommandsHere
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 README = (ROOT / "README.md").read_text()
+
+
+@pytest.fixture
+def stepmark(tmp_path: Path) -> CommandLine:
+    return CommandLine(home=tmp_path).knows_ceilings()
 
 
 def python_blocks(page: str) -> list[str]:
@@ -56,11 +62,10 @@ def test_every_command_and_option_is_documented(name: str) -> None:
 
 @pytest.mark.process
 @pytest.mark.beside
-def test_the_readmes_bench_file_runs(tmp_path: Path) -> None:
+def test_the_readmes_bench_file_runs(stepmark: CommandLine, tmp_path: Path) -> None:
     (block,) = python_blocks("README.md")
     (tmp_path / "bench_mine.py").write_text(block)
-    stepmark = CommandLine(home=tmp_path)
-    done = stepmark("run", "bench_mine.py", *QUICK, "--filter", "features == 128")
+    done = stepmark("run", "bench_mine.py", *QUICK, "--filter", "features == 128 and tokens == 16")
     assert done.returncode == 0, done.stderr
     assert "low_rank" in done.stdout
     assert len([line for line in block.splitlines() if line and not line.startswith("#")]) <= 15
@@ -68,23 +73,21 @@ def test_the_readmes_bench_file_runs(tmp_path: Path) -> None:
 
 @pytest.mark.process
 @pytest.mark.beside
-def test_the_first_bench_file_of_getting_started_runs(tmp_path: Path) -> None:
+def test_the_first_bench_file_of_getting_started_runs(here: CommandsHere, tmp_path: Path) -> None:
     (block,) = python_blocks("docs/getting-started.md")
     (tmp_path / "bench_norms.py").write_text(block)
-    done = CommandLine(home=tmp_path).knows_ceilings()(
-        "run", "bench_norms.py", *QUICK, "--set", "features=64"
-    )
+    done = here("run", "bench_norms.py", *QUICK, "--set", "features=64")
     assert done.returncode == 0, done.stderr
     assert "rms_norm" in done.stdout
 
 
 @pytest.mark.process
 @pytest.mark.beside
-def test_the_bench_file_reference_runs(tmp_path: Path) -> None:
+def test_the_bench_file_reference_runs(here: CommandsHere, tmp_path: Path) -> None:
     (tmp_path / "bench_reference.py").write_text("\n".join(python_blocks("docs/bench-files.md")))
-    done = CommandLine(home=tmp_path).knows_ceilings()(
+    done = here(
         *("run", "bench_reference.py", *QUICK, "--set", "features=16,10001", "--mode", "forward"),
-        *("--filter", "suite == 'attention_parts' or bias"),
+        *("--filter", "suite == 'attention_parts' or bias", "--dtype", "bfloat16", "--launches", "1"),
     )
     assert done.returncode == 0, done.stderr
     assert "attention" in done.stdout

@@ -159,8 +159,9 @@ def test_the_same_seed_gives_the_same_orders_and_another_seed_others(store: Stor
             (launch.cell.id, launch.build_order, launch.round_orders[:5]) for launch in recording.launches
         ]
 
-    assert orders(3) == orders(3)
-    assert orders(3) != orders(4)
+    once = orders(3)
+    assert orders(3) == once
+    assert orders(4) != once
 
 
 class Stopping(FakeEngine):

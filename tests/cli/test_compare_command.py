@@ -16,6 +16,7 @@ from stepmark.errors import StepmarkError
 from stepmark.records.run import Recording
 from stepmark.store.store import Store
 from tests.support.commands import QUICK, CommandLine
+from tests.support.commands_here import CommandsHere
 from tests.support.recordings import fail_solo, make_recording
 
 
@@ -125,15 +126,19 @@ def test_a_baseline_is_saved_used_moved_and_deleted(store: str) -> None:
     assert "no baselines" in invoke(store, "baseline", "list").output
 
 
+@pytest.fixture
+def stepmark(tmp_path: Path) -> CommandLine:
+    return CommandLine(home=tmp_path).knows_ceilings()
+
+
 @pytest.mark.process
 @pytest.mark.beside
-def test_two_real_runs(tmp_path: Path, benches: Path) -> None:
-    stepmark = CommandLine(home=tmp_path).knows_ceilings()
+def test_real_runs(stepmark: CommandLine, here: CommandsHere, benches: Path) -> None:
     bench = str(benches / "bench_plain.py")
     only = ("--filter", "mode == 'forward' and features == 16")
-    assert stepmark("run", bench, *QUICK, *only).returncode == 0
-    assert stepmark("baseline", "save", "before").returncode == 0
-    assert stepmark("run", bench, *QUICK, *only).returncode == 0
+    assert here("run", bench, *QUICK, *only).returncode == 0
+    assert here("baseline", "save", "before").returncode == 0
+    assert here("run", bench, *QUICK, *only).returncode == 0
     same = stepmark("compare", "before", "latest")
     assert same.returncode == 0, same.stderr
     assert same.stdout.startswith("unpaired")
@@ -141,7 +146,7 @@ def test_two_real_runs(tmp_path: Path, benches: Path) -> None:
     assert "not known: 2 % assumed" in same.stdout
     assert all(len(line) <= 80 for line in same.stdout.splitlines())
     assert stepmark("run", bench, *QUICK, *only, "--threads", "2").returncode == 0
-    refused = stepmark("compare", "before")
+    refused = here("compare", "before")
     assert refused.returncode == 3
     assert "--allow threads" in refused.stdout
     mistake = stepmark("compare", "befroe")

@@ -10,6 +10,7 @@ import pytest
 
 from stepmark.records.diagnosis import State
 from tests.support.commands import CommandLine
+from tests.support.commands_here import CommandsHere
 
 
 @pytest.fixture
@@ -70,8 +71,9 @@ def test_the_self_test(stepmark: CommandLine) -> None:
 
 
 @pytest.mark.process
-def test_ceilings_are_measured_and_kept(stepmark: CommandLine) -> None:
-    first = json.loads(stepmark("doctor", "--ceilings", "--format", "json", "--quiet").stdout)
+@pytest.mark.beside
+def test_ceilings_are_measured_and_kept(stepmark: CommandLine, here: CommandsHere) -> None:
+    first = json.loads(here("doctor", "--ceilings", "--format", "json", "--quiet").stdout)
     assert (first["device"], first["threads"]) == ("cpu", 1)
     second = stepmark("doctor", "--ceilings")
     assert second.returncode == 0, second.stderr
@@ -81,13 +83,15 @@ def test_ceilings_are_measured_and_kept(stepmark: CommandLine) -> None:
 
 
 @pytest.mark.process
-def test_a_device_without_ceilings(stepmark: CommandLine) -> None:
-    done = stepmark("doctor", "--ceilings", "--device", "cuda:63", "--quiet")
+@pytest.mark.beside
+def test_a_device_without_ceilings(here: CommandsHere) -> None:
+    done = here("doctor", "--ceilings", "--device", "cuda:63", "--quiet")
     assert done.returncode == 2
     assert "nothing can be measured on 'cuda:63'" in done.stderr
 
 
 @pytest.mark.process
+@pytest.mark.beside
 def test_ctrl_c_prints_what_is_known(stepmark: CommandLine) -> None:
     process = stepmark.start("doctor", "--selftest", "--budget", "2m")
     assert process.stderr is not None

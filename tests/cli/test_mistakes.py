@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import signal
 import sqlite3
-import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from stepmark.cli import main, measuring
-from stepmark.engines.local import LocalEngine
+from stepmark.store.store import Store
 from tests.support.commands import QUICK, CommandLine
+from tests.support.commands_here import CommandsHere
 from tests.support.mounts import private_mount
 
 
@@ -22,18 +19,16 @@ def stepmark(tmp_path: Path) -> CommandLine:
     return CommandLine(home=tmp_path)
 
 
-def check(stepmark: CommandLine, arguments: tuple[str, ...], problem: str, remedy: str) -> None:
+def check(stepmark: CommandLine | CommandsHere, arguments: tuple[str, ...], problem: str, remedy: str) -> str:
+    """Two lines at the end of what is said, and what is said."""
     done = stepmark(*arguments)
     assert done.returncode == 2, (done.stdout, done.stderr)
-    check_words(done.stderr, problem, remedy)
-
-
-def check_words(stderr: str, problem: str, remedy: str) -> None:
-    *_, first, second = stderr.rstrip("\n").splitlines()
+    *_, first, second = done.stderr.rstrip("\n").splitlines()
     assert first.startswith("stepmark: ")
     assert problem in first
     assert second.startswith("  ")
     assert remedy in second
+    return done.stderr
 
 
 @pytest.mark.parametrize(
@@ -42,8 +37,6 @@ def check_words(stderr: str, problem: str, remedy: str) -> None:
         (("run", "dmeo"), "no suite or file 'dmeo'", "did you mean demo?"),
         (("rum",), "no command 'rum'", "did you mean run?"),
         (("run", "demo", "--mode", "train,graph"), "no CUDA graphs on cpu", "--mode compiled"),
-        (("run", "demo", "--cache", "cold"), "cold on CUDA only", "--cache warm"),
-        (("run", "demo", "--store", "/dev/null/x.db"), "cannot be made", "--store"),
         (("show",), "no runs", "stepmark run"),
     ],
 )
@@ -51,31 +44,6 @@ def test_mistakes_as_a_shell_sees_them(
     stepmark: CommandLine, arguments: tuple[str, ...], problem: str, remedy: str
 ) -> None:
     check(stepmark, arguments, problem, remedy)
-
-
-Check = Callable[[tuple[str, ...], str, str], None]
-
-
-@pytest.fixture
-def check_here(
-    stepmark: CommandLine, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Iterator[Check]:
-    """`check` in this process: the same place and environment, without another second for its imports."""
-    monkeypatch.chdir(stepmark.home)
-    monkeypatch.delenv("STEPMARK_STORE", raising=False)
-    for name, value in stepmark.environment.items():
-        monkeypatch.setenv(name, value)
-    before = signal.getsignal(signal.SIGTERM)
-
-    def check(arguments: tuple[str, ...], problem: str, remedy: str) -> None:
-        monkeypatch.setattr(sys, "argv", ["stepmark", *arguments])
-        with pytest.raises(SystemExit) as end:
-            main()
-        assert end.value.code == 2
-        check_words(capfd.readouterr().err, problem, remedy)
-
-    yield check
-    signal.signal(signal.SIGTERM, before)
 
 
 @pytest.mark.parametrize(
@@ -98,28 +66,33 @@ def check_here(
         (("versus", "a", "b", "--input", "8xx"), "'8xx' is not a shape", "64x1024"),
         (("export", "latest"), "no runs", "stepmark run"),
         (("run", "demo", "--store", "."), "is a directory", "name a file"),
+        (("run", "demo", "--store", "/dev/null/x.db"), "cannot be made", "--store"),
     ],
 )
 def test_mistakes_found_before_anything_is_imported(
-    check_here: Check, arguments: tuple[str, ...], problem: str, remedy: str
+    here: CommandsHere, arguments: tuple[str, ...], problem: str, remedy: str
 ) -> None:
-    check_here(arguments, problem, remedy)
+    check(here, arguments, problem, remedy)
 
 
-def test_a_file_that_is_no_store(stepmark: CommandLine, tmp_path: Path) -> None:
+@pytest.mark.process
+@pytest.mark.beside
+def test_what_a_device_cannot_do(here: CommandsHere) -> None:
+    check(here, ("run", "demo", "--cache", "cold"), "cold on CUDA only", "--cache warm")
+
+
+def test_a_file_that_is_no_store(here: CommandsHere, tmp_path: Path) -> None:
     (tmp_path / "notes.db").write_text("dear diary, " * 100)
-    check(stepmark, ("show", "--store", "notes.db"), "notes.db", "--store")
+    check(here, ("show", "--store", "notes.db"), "notes.db", "--store")
 
 
-def test_a_store_of_a_newer_stepmark(stepmark: CommandLine, tmp_path: Path) -> None:
-    made = stepmark("run", "nothing-here", "--store", "new.db")
+def test_a_store_of_a_newer_stepmark(here: CommandsHere, tmp_path: Path) -> None:
+    made = here("run", "nothing-here", "--store", "new.db")
     assert made.returncode == 2
-    from stepmark.store.store import Store
-
     Store.open(f"sqlite:///{tmp_path / 'new.db'}").close()
     with sqlite3.connect(tmp_path / "new.db") as connection:
         connection.execute("update stepmark_schema set version_num = '9999'")
-    check(stepmark, ("runs", "--store", "new.db"), "newer stepmark", "stepmark")
+    check(here, ("runs", "--store", "new.db"), "newer stepmark", "stepmark")
 
 
 @pytest.mark.process
@@ -160,7 +133,7 @@ IN_THE_FILE = [
 
 @pytest.mark.process
 @pytest.mark.beside
-@pytest.mark.parametrize(("text", "options", "problem", "remedy"), IN_THE_FILE[:2] + IN_THE_FILE[-1:])
+@pytest.mark.parametrize(("text", "options", "problem", "remedy"), IN_THE_FILE[:2])
 def test_mistakes_in_the_bench_file_as_a_shell_sees_them(
     stepmark: CommandLine,
     tmp_path: Path,
@@ -177,9 +150,7 @@ def test_mistakes_in_the_bench_file_as_a_shell_sees_them(
 @pytest.mark.beside
 @pytest.mark.parametrize(("text", "options", "problem", "remedy"), IN_THE_FILE)
 def test_mistakes_in_the_bench_file_or_about_it(
-    check_here: Check,
-    monkeypatch: pytest.MonkeyPatch,
-    engine: LocalEngine,
+    here: CommandsHere,
     tmp_path: Path,
     text: str,
     options: tuple[str, ...],
@@ -187,16 +158,14 @@ def test_mistakes_in_the_bench_file_or_about_it(
     remedy: str,
 ) -> None:
     """Real workers find them, of an engine that has started and goes on."""
-    monkeypatch.setattr(engine, "close", lambda: None)
-    monkeypatch.setattr(measuring, "LocalEngine", lambda *_, **__: engine)
     (tmp_path / "bench_mine.py").write_text(text)
-    check_here(("run", "bench_mine.py", *QUICK, *options), problem, remedy)
+    check(here, ("run", "bench_mine.py", *QUICK, *options), problem, remedy)
 
 
 @pytest.mark.process
 @pytest.mark.beside
 def test_the_traceback_of_a_bench_file_is_its_own(stepmark: CommandLine, tmp_path: Path) -> None:
     (tmp_path / "bench_mine.py").write_text("import stepmark\nundefined_name\n")
-    done = stepmark("run", "bench_mine.py")
-    assert 'bench_mine.py", line 2' in done.stderr
-    assert "stepmark/engines" not in done.stderr
+    said = check(stepmark, ("run", "bench_mine.py"), "failed to import: NameError", "traceback")
+    assert 'bench_mine.py", line 2' in said
+    assert "stepmark/engines" not in said

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.commands import CommandLine
+from tests.support.commands_here import CommandsHere
 
 pytestmark = [pytest.mark.process, pytest.mark.beside]
 
@@ -50,8 +51,8 @@ def test_json_of_a_training_step_with_its_trace(stepmark: CommandLine) -> None:
     assert not stepmark.leftovers()
 
 
-def test_the_report_on_a_terminal_of_80_columns(stepmark: CommandLine) -> None:
-    done = stepmark("profile", str(BENCH), "--case", "dense", *QUICK)
+def test_the_report_on_a_terminal_of_80_columns(here: CommandsHere) -> None:
+    done = here("profile", str(BENCH), "--case", "dense", *QUICK)
     assert done.returncode == 0, done.stderr
     assert max(map(len, done.stdout.splitlines())) <= 80
     for text in ("matrix products", "aten::addmm ×", "idle on the", "unprofiled", "peak", "not stored"):
@@ -59,8 +60,8 @@ def test_the_report_on_a_terminal_of_80_columns(stepmark: CommandLine) -> None:
     assert "NVTX" not in done.stdout
 
 
-def test_named_operations_in_markdown(stepmark: CommandLine) -> None:
-    done = stepmark("profile", str(BENCH), "--case", "two", *QUICK, "--format", "markdown", "--quiet")
+def test_named_operations_in_markdown(here: CommandsHere) -> None:
+    done = here("profile", str(BENCH), "--case", "two", *QUICK, "--format", "markdown", "--quiet")
     assert done.returncode == 0, done.stderr
     assert "### `profiled_parts/two`" in done.stdout
     assert "| aten::mm × |" in done.stdout
@@ -68,9 +69,11 @@ def test_named_operations_in_markdown(stepmark: CommandLine) -> None:
     assert done.stderr == ""
 
 
-def test_nvtx_says_what_a_cpu_has_not_and_prints_the_commands(stepmark: CommandLine) -> None:
-    options = ("--set", "features=32", "--seed", "3", "--threads", "2")
-    done = stepmark("profile", str(BENCH), "--case", "dense", *QUICK, *options, "--nvtx")
+def test_nvtx_says_what_a_cpu_has_not_and_prints_the_commands(
+    stepmark: CommandLine, here: CommandsHere
+) -> None:
+    options = ("--set", "features=32", "--seed", "3", "--threads", "1")
+    done = here("profile", str(BENCH), "--case", "dense", *QUICK, *options, "--nvtx")
     assert done.returncode == 0, done.stderr
     assert "no NVTX ranges were emitted: this case ran on a CPU" in " ".join(done.stdout.split())
     text = done.stdout[done.stdout.index("nsys profile") : done.stdout.index("nsys stats")]
@@ -81,8 +84,8 @@ def test_nvtx_says_what_a_cpu_has_not_and_prints_the_commands(stepmark: CommandL
     for pair in (("--case", case), ("--device", "cuda"), ("--set", "features=32"), ("--seed", "3")):
         assert list(pair) == ran[ran.index(pair[0]) :][:2]
     assert ran[-3:] == ["--nvtx", "--bare", "2"]
-    here = [word.replace("cuda", "cpu") for word in ran[3:]]
-    bare = stepmark(*here)
+    on_cpu = [word.replace("cuda", "cpu") for word in ran[3:]]
+    bare = stepmark(*on_cpu)
     assert bare.returncode == 0, bare.stderr
     assert bare.stdout == (
         "2 iterations of profiled/dense[features=32]/cpu/float32/train, "
@@ -108,28 +111,46 @@ def test_bare_is_this_process_and_no_worker(stepmark: CommandLine, tmp_path: Pat
     assert last == "4 iterations of pid/said[]/cpu/float32/forward, without NVTX ranges"
 
 
-def test_a_step_that_fails_on_the_way(stepmark: CommandLine) -> None:
+def test_a_step_that_fails_on_the_way(stepmark: CommandLine, here: CommandsHere) -> None:
     arguments = ("profile", str(BENCH), "--case", "raises", *QUICK)
     done = stepmark(*arguments)
     assert done.returncode == 2
     assert "crashed in warm-up: RuntimeError: not a third time" in done.stderr
-    kept = stepmark(*arguments, "--format", "json")
+    kept = here(*arguments, "--format", "json")
     assert kept.returncode == 3
     document = json.loads(kept.stdout)
     assert "bench_profile.py" in document["recording"]["tracing"]["failure"]["traceback"]
     assert document["summary"] is None
 
 
-def test_mistakes(stepmark: CommandLine, tmp_path: Path) -> None:
-    for arguments, expected in {
-        (): "the target has 5 cases, and a profile is of one",
-        ("--case", "nobody"): "no case is called 'nobody'",
-        ("--case", "mistaken"): "returned nothing",
-        ("--case", "dense", "--trace", "nowhere/trace.json"): "there is no folder",
-        ("--case", "dense", "--trace", str(tmp_path)): "is a folder",
-        ("--case", "dense", "--bare", "1", "--device", "tpu"): "there is no device 'tpu'",
-    }.items():
-        done = stepmark("profile", str(BENCH), *arguments)
-        assert done.returncode == 2, done.stderr
-        assert expected in done.stderr
-        assert "Traceback" not in done.stderr
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--case", "mistaken"), "returned nothing"),
+        (("--case", "dense", "--bare", "1", "--device", "tpu"), "there is no device 'tpu'"),
+    ],
+)
+def test_mistakes_as_a_shell_sees_them(
+    stepmark: CommandLine, arguments: tuple[str, ...], expected: str
+) -> None:
+    check_mistake(stepmark, arguments, expected)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ((), "the target has 5 cases, and a profile is of one"),
+        (("--case", "nobody"), "no case is called 'nobody'"),
+        (("--case", "dense", "--trace", "nowhere/trace.json"), "there is no folder"),
+        (("--case", "dense", "--trace", "."), "is a folder"),
+    ],
+)
+def test_mistakes(here: CommandsHere, arguments: tuple[str, ...], expected: str) -> None:
+    check_mistake(here, arguments, expected)
+
+
+def check_mistake(stepmark: CommandLine | CommandsHere, arguments: tuple[str, ...], expected: str) -> None:
+    done = stepmark("profile", str(BENCH), *arguments)
+    assert done.returncode == 2, done.stderr
+    assert expected in done.stderr
+    assert "Traceback" not in done.stderr

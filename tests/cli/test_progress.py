@@ -51,11 +51,13 @@ def test_without_a_terminal_a_line_says_how_far_it_is(
 
 
 @pytest.mark.process
+@pytest.mark.beside
 def test_on_a_terminal_there_is_a_bar_that_goes_away(tmp_path: Path, benches: Path) -> None:
-    stepmark = CommandLine(home=tmp_path)
+    stepmark = CommandLine(home=tmp_path).knows_ceilings()
+    less = ("--mode", "forward", "--set", "features=16")
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "stepmark", "run", str(benches / "bench_plain.py"), *QUICK],
+        [sys.executable, "-m", "stepmark", "run", str(benches / "bench_plain.py"), *QUICK, *less],
         env={**stepmark.environment, "TERM": "xterm"},
         stdout=subprocess.PIPE,
         stderr=theirs,

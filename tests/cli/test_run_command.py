@@ -16,9 +16,12 @@ from typing import Any
 import pytest
 
 from tests.support.commands import QUICK, CommandLine
+from tests.support.commands_here import CommandsHere
 from tests.support.mounts import private_mount
 
 pytestmark = [pytest.mark.process, pytest.mark.beside]
+
+ONE_CELL = ("--mode", "forward", "--set", "features=16")
 
 
 @pytest.fixture
@@ -103,36 +106,38 @@ def test_options_reach_the_run(stepmark: CommandLine, benches: Path) -> None:
     assert done.stderr == ""
 
 
-def test_failures_are_rows_and_exit_code_3(stepmark: CommandLine, benches: Path) -> None:
+def test_failures_are_rows_and_exit_code_3(stepmark: CommandLine, here: CommandsHere, benches: Path) -> None:
     condition = "variant in ('raises_building', 'segfaults', 'exits', 'torch_memory', 'unsupported')"
     done = stepmark("run", str(benches / "bench_failing.py"), *QUICK, "--filter", condition)
     assert done.returncode == 3, done.stderr
     for text in ("crashed", "out-of-memory", "unsupported", "SIGSEGV", "exit code 7", "no such layer"):
         assert text in done.stdout
-    details = stepmark("show", "--failures")
+    details = here("show", "--failures")
     assert "bench_failing.py" in details.stdout
     assert "Fatal Python error: Segmentation fault" in details.stdout
 
 
-def test_fail_on_is_exit_code_1(stepmark: CommandLine, benches: Path) -> None:
+def test_fail_on_is_exit_code_1(here: CommandsHere, benches: Path) -> None:
     condition = "variant == 'raises_building'"
-    done = stepmark(
+    done = here(
         "run", str(benches / "bench_failing.py"), *QUICK, "--filter", condition, "--fail-on", "invalid"
     )
     assert done.returncode == 1
     assert "INVALID" in done.stdout
 
 
-def test_a_budget_ends_the_run(stepmark: CommandLine, benches: Path) -> None:
-    done = stepmark("run", str(benches / "bench_plain.py"), "--budget", "0.5s", "--format", "json")
+def test_a_budget_ends_the_run(here: CommandsHere, benches: Path) -> None:
+    done = here("run", str(benches / "bench_plain.py"), "--budget", "0.5s", "--format", "json")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["run"]["status"] == "complete"
     assert len(launches(document)) < 200
 
 
-def test_ctrl_c_stops_at_once_and_leaves_nothing_behind(stepmark: CommandLine, benches: Path) -> None:
-    process = stepmark.start("run", str(benches / "bench_plain.py"), "--launches", "100")
+def test_ctrl_c_stops_at_once_and_leaves_nothing_behind(
+    stepmark: CommandLine, here: CommandsHere, benches: Path
+) -> None:
+    process = stepmark.start("run", str(benches / "bench_plain.py"), *ONE_CELL, "--launches", "100")
     wait_for_launches(stepmark, process, 2)
     begin = time.monotonic()
     process.send_signal(signal.SIGINT)
@@ -144,11 +149,13 @@ def test_ctrl_c_stops_at_once_and_leaves_nothing_behind(stepmark: CommandLine, b
     assert "Traceback" not in err
     assert "dense" in out, "what was measured is shown"
     assert gone(stepmark)
-    assert "interrupted" in stepmark("runs").stdout
+    assert "interrupted" in here("runs").stdout
 
 
 def test_sigterm_is_like_ctrl_c(stepmark: CommandLine, benches: Path) -> None:
-    process = stepmark.start("run", str(benches / "bench_plain.py"), "--launches", "100", "--quiet")
+    process = stepmark.start(
+        "run", str(benches / "bench_plain.py"), *ONE_CELL, "--launches", "100", "--quiet"
+    )
     wait_for_launches(stepmark, process, 1)
     process.terminate()
     _, err = process.communicate(timeout=20)
@@ -157,9 +164,11 @@ def test_sigterm_is_like_ctrl_c(stepmark: CommandLine, benches: Path) -> None:
     assert gone(stepmark)
 
 
-def test_the_store_survives_kill_9_and_the_run_resumes(stepmark: CommandLine, benches: Path) -> None:
+def test_the_store_survives_kill_9_and_the_run_resumes(
+    stepmark: CommandLine, here: CommandsHere, benches: Path
+) -> None:
     arguments = ("run", str(benches / "bench_plain.py"), *QUICK, "--launches", "6", "--mode", "forward")
-    process = stepmark.start(*arguments, "--no-early-stop")
+    process = stepmark.start(*arguments, "--no-early-stop", "--margin", "50%")  # nothing to confirm
     randomness = random.Random(5)
     resumed = 0
     while resumed < 3:
@@ -170,12 +179,12 @@ def test_the_store_survives_kill_9_and_the_run_resumes(stepmark: CommandLine, be
         assert gone(stepmark), "workers die with their runner"
         with closing(sqlite3.connect(stepmark.store)) as connection:
             assert connection.execute("pragma integrity_check").fetchone() == ("ok",)
-        assert stepmark("runs").returncode == 0
+        assert here("runs").returncode == 0
         resumed += 1
         process = stepmark.start("run", "--resume", "latest")
     _, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
-    document = json.loads(stepmark("export", "latest", "--format", "json").stdout)
+    document = json.loads(here("export", "latest", "--format", "json").stdout)
     assert document["run"]["status"] == "complete"
     cells = [(launch["cell"]["axes"][0][1], launch["role"]) for launch in launches(document)]
     assert [cells.count((features, "measure")) for features in (16, 32)] == [6, 6]
@@ -186,49 +195,40 @@ def test_the_store_survives_kill_9_and_the_run_resumes(stepmark: CommandLine, be
     assert len(solos(document)) == 4
 
 
-def test_resume_measures_only_what_is_missing(stepmark: CommandLine, benches: Path) -> None:
-    arguments = (
-        "run",
-        str(benches / "bench_plain.py"),
-        *QUICK,
-        "--mode",
-        "forward",
-        "--format",
-        "json",
-        "--quiet",
-    )
-    first = json.loads(stepmark(*arguments).stdout)
-    again = stepmark("run", "--resume", first["run"]["id"][:15], "--format", "json", "--quiet")
-    assert again.returncode == 0, again.stderr
-    second = json.loads(again.stdout)
-    assert second["trials"] == first["trials"]
-
-
-def test_resume_refuses_a_changed_bench_file(stepmark: CommandLine, tmp_path: Path, benches: Path) -> None:
+def test_resume_measures_only_what_is_missing_and_refuses_a_changed_bench_file(
+    stepmark: CommandLine, here: CommandsHere, tmp_path: Path, benches: Path
+) -> None:
     bench = tmp_path / "bench_changing.py"
     text = (benches / "bench_plain.py").read_text()
     bench.write_text(text)
-    assert stepmark("run", str(bench), *QUICK, "--mode", "forward").returncode == 0
+    told = ("--format", "json", "--quiet")
+    first = json.loads(here("run", str(bench), *QUICK, *ONE_CELL, *told).stdout)
+    again = stepmark("run", "--resume", first["run"]["id"][:15], *told)
+    assert again.returncode == 0, again.stderr
+    second = json.loads(again.stdout)
+    assert second["trials"] == first["trials"]
     bench.write_text(text.replace("def bare", "def naked"))
-    done = stepmark("run", "--resume", "latest")
+    done = here("run", "--resume", "latest")
     assert done.returncode == 2
     assert "the bench file's variants changed since" in done.stderr
 
 
 def test_two_runs_at_once_into_one_store(newcomer: CommandLine, benches: Path) -> None:
-    arguments = ("run", str(benches / "bench_plain.py"), *QUICK, "--mode", "forward", "--launches", "4")
-    processes = [newcomer.start(*arguments, "--seed", str(seed)) for seed in (1, 2)]
+    """Separate: two runs at once may find that company changes their cases' levels, and measure more."""
+    bench = str(benches / "bench_plain.py")
+    options = (*QUICK, *ONE_CELL, "--launches", "4", "--no-audit", "--isolation", "separate")
+    processes = [newcomer.start("run", bench, *options, "--seed", str(seed)) for seed in (1, 2)]
     for process in processes:
         _, err = process.communicate(timeout=120)
         assert process.returncode == 0, err
     with sqlite3.connect(newcomer.store) as connection:
         rows = connection.execute("select run_id, record from launches").fetchall()
     measuring = Counter(run for run, record in rows if json.loads(record)["role"] == "measure")
-    assert [*measuring.values()] == [8, 8]
+    assert [*measuring.values()] == [4, 4]
 
 
-def test_versus_needs_no_file(stepmark: CommandLine) -> None:
-    done = stepmark(
+def test_versus_needs_no_file(here: CommandsHere) -> None:
+    done = here(
         *("versus", "torch.nn.Linear(64,64)", "torch.nn.Linear(64,64,bias=False)", "torch.nn.Linear(64,64)"),
         *("--input", "8x64", *QUICK, "--optimizer", "torch.optim.SGD"),
     )
@@ -243,9 +243,9 @@ def test_a_full_disk_keeps_what_was_measured(tmp_path: Path, benches: Path) -> N
     small.mkdir()
     inside = private_mount('mount -t tmpfs -o size=700k tmpfs "$D"', small)
     stepmark = CommandLine(home=tmp_path, before=inside)
-    done = stepmark(
-        "run", str(benches / "bench_plain.py"), *QUICK, "--launches", "400", "--store", str(small / "a.db")
-    )
+    bench = str(benches / "bench_plain.py")
+    much = ("--launches", "400", "--no-early-stop", "--no-audit", "--store", str(small / "a.db"))
+    done = stepmark("run", bench, *QUICK, *ONE_CELL, *much)
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
     assert "full" in done.stderr

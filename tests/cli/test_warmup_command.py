@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.commands import CommandLine
+from tests.support.commands_here import CommandsHere
 
 pytestmark = [pytest.mark.process, pytest.mark.beside]
 
@@ -21,7 +22,7 @@ def stepmark(tmp_path: Path) -> CommandLine:
     return CommandLine(home=tmp_path)
 
 
-def looked_at(stepmark: CommandLine, case: str) -> dict[str, Any]:
+def looked_at(stepmark: CommandLine | CommandsHere, case: str) -> dict[str, Any]:
     """Busy machines may hide a slow start in their noise, so most tests look at what was recorded."""
     options = ("--iterations", "24", "--launches", "3", "--format", "json")
     done = stepmark("warmup", str(BENCH), "--case", case, *options)
@@ -57,8 +58,8 @@ def test_lazy_imports_are_met_anew_in_every_launch(stepmark: CommandLine) -> Non
         assert not any("wsgiref" in iteration["new_modules"] for iteration in others)
 
 
-def test_memory_that_is_taken_in_the_first_calls(stepmark: CommandLine) -> None:
-    document = looked_at(stepmark, "allocates")
+def test_memory_that_is_taken_in_the_first_calls(here: CommandsHere) -> None:
+    document = looked_at(here, "allocates")
     for trial in document["recording"]["trials"]:
         faults = [trial["before"]["minor_faults"]]
         faults += [iteration["after"]["minor_faults"] for iteration in trial["iterations"]]
@@ -68,14 +69,14 @@ def test_memory_that_is_taken_in_the_first_calls(stepmark: CommandLine) -> None:
         assert trial["seconds_per_fault"] > 0
 
 
-def test_threads_that_start(stepmark: CommandLine) -> None:
-    document = looked_at(stepmark, "threads")
+def test_threads_that_start(here: CommandsHere) -> None:
+    document = looked_at(here, "threads")
     for trial in document["recording"]["trials"]:
         assert trial["iterations"][1]["after"]["threads"] - trial["before"]["threads"] == 2
 
 
-def test_optimizer_state_is_made_in_the_first_step(stepmark: CommandLine) -> None:
-    document = looked_at(stepmark, "adam")
+def test_optimizer_state_is_made_in_the_first_step(here: CommandsHere) -> None:
+    document = looked_at(here, "adam")
     for trial in document["recording"]["trials"]:
         assert trial["layout"]["phases"] == ["step", "forward", "backward", "optimizer"]
         states = [iteration["after"]["optimizer_state_bytes"] for iteration in trial["iterations"]]
@@ -86,16 +87,16 @@ def test_optimizer_state_is_made_in_the_first_step(stepmark: CommandLine) -> Non
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler on a CPU")
-def test_compilation_by_torchs_own_clock(stepmark: CommandLine) -> None:
-    document = looked_at(stepmark, "compiled")
+def test_compilation_by_torchs_own_clock(here: CommandsHere) -> None:
+    document = looked_at(here, "compiled")
     compilation = named(document)["compilation"]
     assert (compilation["first"], compilation["last"], compilation["launches"]) == (0, 0, 3)
     assert compilation["share"] > 0.5
     assert document["summary"]["automatic"] >= 1
 
 
-def test_the_report_on_a_terminal_of_80_columns(stepmark: CommandLine) -> None:
-    done = stepmark("warmup", str(BENCH), "--case", "works", "--iterations", "20", "--launches", "2")
+def test_the_report_on_a_terminal_of_80_columns(here: CommandsHere) -> None:
+    done = here("warmup", str(BENCH), "--case", "works", "--iterations", "20", "--launches", "2")
     assert done.returncode == 0, done.stderr
     assert max(map(len, done.stdout.splitlines())) <= 80
     for text in ("first / steady", "± std", "automatic", "log scale", "not stored"):
@@ -113,12 +114,12 @@ def test_markdown_from_fresh_interpreters(stepmark: CommandLine) -> None:
     assert done.stderr == ""
 
 
-def test_a_step_that_fails_on_the_way(stepmark: CommandLine) -> None:
+def test_a_step_that_fails_on_the_way(stepmark: CommandLine, here: CommandsHere) -> None:
     arguments = ("warmup", str(BENCH), "--case", "raises", "--launches", "2")
     done = stepmark(*arguments)
     assert done.returncode == 2
     assert "no launch came to its end: crashed in step: RuntimeError: not a fourth time" in done.stderr
-    kept = stepmark(*arguments, "--format", "json")
+    kept = here(*arguments, "--format", "json")
     assert kept.returncode == 3
     document = json.loads(kept.stdout)
     assert [len(trial["iterations"]) for trial in document["recording"]["trials"]] == [3, 3]
@@ -126,15 +127,25 @@ def test_a_step_that_fails_on_the_way(stepmark: CommandLine) -> None:
     assert document["summary"] is None
 
 
-def test_mistakes(stepmark: CommandLine) -> None:
-    for arguments, expected in {
-        (): "the target has 9 cases",
-        ("--case", "nobody"): "no case is called 'nobody'",
-        ("--case", "mistaken"): "returned nothing",
-        ("--case", "flat", "--threads", "none"): "'none' is not a number of threads",
-        ("--case", "flat", "--set", "features=3"): "there is no axis 'features'",
-    }.items():
-        done = stepmark("warmup", str(BENCH), *arguments)
-        assert done.returncode == 2
-        assert expected in done.stderr
-        assert "Traceback" not in done.stderr
+def test_a_mistake_as_a_shell_sees_it(stepmark: CommandLine) -> None:
+    check_mistake(stepmark, ("--case", "mistaken"), "returned nothing")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ((), "the target has 9 cases"),
+        (("--case", "nobody"), "no case is called 'nobody'"),
+        (("--case", "flat", "--threads", "none"), "'none' is not a number of threads"),
+        (("--case", "flat", "--set", "features=3"), "there is no axis 'features'"),
+    ],
+)
+def test_mistakes(here: CommandsHere, arguments: tuple[str, ...], expected: str) -> None:
+    check_mistake(here, arguments, expected)
+
+
+def check_mistake(stepmark: CommandLine | CommandsHere, arguments: tuple[str, ...], expected: str) -> None:
+    done = stepmark("warmup", str(BENCH), *arguments)
+    assert done.returncode == 2
+    assert expected in done.stderr
+    assert "Traceback" not in done.stderr

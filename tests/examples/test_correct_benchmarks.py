@@ -7,7 +7,7 @@ import warnings
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from benchmarks.audit.correct import WAYS, benchmarks, written
+from benchmarks.audit.correct import WAYS, layered, written
 from benchmarks.audit.solo import audited
 from stepmark.authoring.suite import Suite
 from stepmark.records.finding import Finding, Severity
@@ -26,7 +26,7 @@ def _told(finding: Finding) -> str:
 
 
 @settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(suite=benchmarks())
+@given(suite=layered())
 def test_a_hundred_generated_benchmarks_raise_no_error(suite: Suite) -> None:
     assert errors(suite) == [], suite.about
 

@@ -18,6 +18,15 @@ from stepmark.records.case import Mode
 from tests.instruments.inspection.bound import inspected, phase
 
 
+@pytest.fixture(autouse=True)
+def several_threads() -> Iterator[None]:
+    """Of torch's operators, which have one in other tests."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
 def work(seconds: float) -> None:
     """Seconds of a processor, however long that takes."""
     end = time.thread_time() + seconds
