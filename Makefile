@@ -8,11 +8,12 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test check format bench clean
 
-demo: .venv/installed  ## the demo suite on the CPU, about a minute, then a taste of all the others
+demo: .venv/installed  ## the demo suite on the CPU, one to three minutes, then a taste of all the others
 	$(BIN)/stepmark run demo --html stepmark-demo.html
 	$(BIN)/stepmark run fragmented switchback transformer lora operations \
 	  optimizer precision --preset quick --budget 90s --html stepmark-suites.html
-	@echo "The demo's report: $(CURDIR)/stepmark-demo.html, the suites': $(CURDIR)/stepmark-suites.html"
+	@echo "The demo's report: $(CURDIR)/stepmark-demo.html"
+	@echo "The suites' report: $(CURDIR)/stepmark-suites.html"
 
 test: .venv/installed-dev .venv/browser  ## all checks and all tests
 	$(BIN)/ruff check .
