@@ -17,6 +17,11 @@ import os
 from pathlib import Path
 Path(__file__).with_suffix(".seen").write_text(os.environ.get("PYTORCH_NVML_BASED_CUDA_CHECK", "nothing"))
 """
+WORKS_OUT = """
+from pathlib import Path
+def answer():
+    Path(__file__).with_suffix(".seen").write_text("worked out")
+"""
 SPOILS = """
 import os, torch
 def poisoned():
@@ -50,6 +55,12 @@ def test_imports_count_devices_without_asking_cuda(nursery: ForkNursery, tmp_pat
 def test_a_module_that_cannot_be_imported_does_no_harm(nursery: ForkNursery, tmp_path: Path) -> None:
     assert nursery.preload(*module(tmp_path, "raises_at_once", "raise SystemExit(3)"))
     assert nursery.preload(["no_such_module"], [])
+
+
+def test_what_every_worker_would_work_out_is_worked_out_once(nursery: ForkNursery, tmp_path: Path) -> None:
+    (name,), path = module(tmp_path, "works_out", WORKS_OUT)
+    assert nursery.preload([name, f"{name}:answer", f"{name}:missing"], path)
+    assert (tmp_path / f"{name}.seen").read_text() == "worked out"
 
 
 @pytest.mark.parametrize(("name", "text"), [("spoils", SPOILS), ("starts_a_thread", STARTS_A_THREAD)])

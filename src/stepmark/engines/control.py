@@ -13,7 +13,7 @@ from stepmark.records.record import Record
 
 
 class Preload(Record, frozen=True, kw_only=True, tag="preload"):
-    """Import these modules, so that workers find them imported."""
+    """Import these modules, so that workers find them imported; of `module:function` call the function."""
 
     modules: tuple[str, ...]
     path: tuple[str, ...] = ()

@@ -1,8 +1,8 @@
 """The fork server: a process that has imported torch and forks a worker for every request.
 
-A worker then starts in some milliseconds instead of the seconds of `import torch`. The server imports and
-forks, nothing else: it never touches a device and never runs the bench file. It sleeps in `select`, and when
-the runner goes, it kills what is left and goes too.
+A worker then starts in some milliseconds instead of the seconds of `import torch`. The server imports, works
+out what every worker would work out anew, and forks: it never touches a device and never runs the bench file.
+It sleeps in `select`, and when the runner goes, it kills what is left and goes too.
 """
 
 from __future__ import annotations
@@ -123,9 +123,12 @@ def _preload(message: Preload) -> bool:
         if directory not in sys.path:
             sys.path.insert(0, directory)
     with _devices_counted_from_outside():
-        for name in message.modules:
+        for wanted in message.modules:
+            name, _, function = wanted.partition(":")
             with contextlib.suppress(BaseException):
-                importlib.import_module(name)
+                module = importlib.import_module(name)
+                if function:
+                    getattr(module, function)()
     gc.collect()
     gc.freeze()
     return threading.active_count() == 1 and _children_may_use_a_device()

@@ -15,6 +15,7 @@ import torch
 
 from stepmark.authoring.load import check, load
 from stepmark.authoring.suite import Suite
+from stepmark.engines.triton_start import WORK_OUT, is_worked_out
 from stepmark.engines.turns import take_turns
 from stepmark.errors import StepmarkError
 from stepmark.instruments.descendants import descendants_seconds
@@ -107,7 +108,8 @@ def work(request: Request, journal: JournalWriter, turns: socket.socket | None =
 
 
 def _worth_preloading(known: set[str], request: Request) -> tuple[str, ...]:
-    """Modules imported on the way, but for bench files: those are the workers' own."""
+    """Modules imported on the way, but for bench files: those are the workers' own. And what else the next
+    worker would have to work out again."""
     match request:
         case Describe():
             sources = request.sources
@@ -117,11 +119,12 @@ def _worth_preloading(known: set[str], request: Request) -> tuple[str, ...]:
             sources = (request.source,)
     benches = {Path(source.path).stem for source in sources if isinstance(source, FileSource)}
     uninteresting = known | benches
-    return tuple(
+    new = tuple(
         name
         for name, module in list(sys.modules.items())
         if name not in uninteresting and getattr(module, "__spec__", None)
     )
+    return (*new, WORK_OUT) if is_worked_out() else new
 
 
 def _describe(request: Describe, emit: Emit) -> None:
