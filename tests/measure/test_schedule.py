@@ -22,9 +22,10 @@ from tests.support.trials import make_failure, make_solo
 
 
 def num_alone(run: Run) -> int:
-    """Launches without company where nothing fails: of every case that has company otherwise."""
+    """Launches without company where nothing fails: of every case that has company otherwise, in a run with
+    launches enough for a spread."""
     variants = len(run.suites[0].variants)
-    return run.settings.alone * len(run.cases) if variants > 1 else 0
+    return run.settings.alone * len(run.cases) if variants > 1 and run.settings.launches > 1 else 0
 
 
 @quick

@@ -195,11 +195,15 @@ class Schedule:
 
     def _lonely(self, state: _CellState) -> list[str]:
         """Variants that are to be launched without company now."""
-        if state.isolation is not Isolation.SHARED or len(state.alive) < 2 or self._settings.alone == 0:
+        if not self._checks_company(state):
             return []
         if state.counted < max(1, self._settings.pilot) and self._wants(state):
             return []
         return [variant for variant in state.alive if state.alone[variant] < (self._enough(variant, state))]
+
+    def _checks_company(self, state: _CellState) -> bool:
+        """Levels beside others and alone can be held against each other from two launches on."""
+        return state.isolation is Isolation.SHARED and len(state.alive) > 1 and self._settings.launches > 1
 
     def _enough(self, variant: str, state: _CellState) -> int:
         """Launches without company that the variant needs."""
@@ -271,7 +275,7 @@ class Schedule:
         alone = sum(
             max(0, self._settings.alone - state.alone[variant])
             for state in self._cells.values()
-            if state.isolation is Isolation.SHARED and len(state.alive) > 1
+            if self._checks_company(state)
             for variant in state.alive
         )
         confirming = sum(
