@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -187,13 +187,20 @@ def selection_of(options: dict[str, Any]) -> Selection:
     modes, executions = modes_and_executions(names_in(options["mode"]))
     return Selection(
         axes=dict(_assignment(text) for text in options.get("set_", ())),
-        condition=options.get("filter_"),
+        condition=_all_of(options.get("filter_", ())),
         dtypes=tuple(names_in(options["dtype"])),
         modes=modes,
         executions=executions,
         caches=caches_named(options.get("cache", Cache.WARM.value)),
         preset=options.get("preset", STANDARD),
     )
+
+
+def _all_of(conditions: Sequence[str]) -> str | None:
+    """One condition: that all of them hold."""
+    if len(conditions) < 2:
+        return conditions[0] if conditions else None
+    return " and ".join(f"({condition})" for condition in conditions)
 
 
 def failing_verdicts(options: dict[str, Any]) -> frozenset[VerdictKind]:

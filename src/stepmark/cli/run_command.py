@@ -13,7 +13,13 @@ from stepmark.errors import UsageError
 @click.command("run")
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
 @click.option("--set", "set_", multiple=True, metavar="AXIS=VALUES", help="Other values: features=512,1024.")
-@click.option("--filter", "filter_", metavar="CONDITION", help='Only cases like "features<2048".')
+@click.option(
+    "--filter",
+    "filter_",
+    multiple=True,
+    metavar="CONDITION",
+    help='Only cases like "features<2048"; of several, all must hold.',
+)
 @click.option("--resume", metavar="RUN", help="Measure what a stored run is missing.")
 @measuring_options
 def command(targets: tuple[str, ...], resume: str | None, **options: Any) -> int:
