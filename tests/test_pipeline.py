@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from stepmark.instruments.host_facts import host_facts
 from stepmark.measure.assignment import Assignment, LaunchAssignment, SoloAssignment
 from stepmark.measure.expand import Selection
 from stepmark.pipeline import ENOUGH_CEILINGS, Order, judged, measure, resume, ways_on
+from stepmark.records.card import CardFacts
 from stepmark.records.ceilings import Ceilings, MatrixRate, machine_name
 from stepmark.records.finding import FindingName
 from stepmark.records.memory import DeviceMemory
@@ -259,16 +261,26 @@ def test_an_interrupted_run_is_in_the_store_and_resumes_to_the_same_end(store: S
     assert roles == {Role.MEASURE: MEASURED, Role.ALONE: ALONE, Role.CONFIRM: CONFIRMED}
 
 
-def test_resume_refuses_another_torch(store: Store) -> None:
+@pytest.mark.parametrize(
+    ("told", "changed"),
+    [
+        ("torch", {"version": "9.9"}),
+        ("the accelerator", {"cards": (CardFacts(name="NVIDIA H200", uuid="GPU-2"),)}),
+        ("the number of threads", {"threads": 64}),
+    ],
+)
+def test_resume_refuses_where_the_new_trials_would_not_belong_to_the_old(
+    store: Store, told: str, changed: dict[str, Any]
+) -> None:
     recording = measure(order(), engine=engine_for(), store=store)
 
-    class Newer(FakeEngine):
+    class Elsewhere(FakeEngine):
         def describe(self, sources: object, device: str) -> object:  # type: ignore[override]
             described = super().describe((), device)
-            return replace(described, torch=replace(described.torch, version="9.9"))
+            return replace(described, torch=replace(described.torch, **changed))
 
-    with pytest.raises(UsageError, match="torch changed since"):
-        resume(recording.run.id, engine=Newer(OUTLINE, scripts()), store=store)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=f"{told} changed since"):
+        resume(recording.run.id, engine=Elsewhere(OUTLINE, scripts()), store=store)  # type: ignore[arg-type]
 
 
 def test_progress_counts_to_its_own_total(store: Store) -> None:

@@ -160,6 +160,7 @@ def _refuse_change(run: Run, described: Described, now: Environment) -> None:
         "Python": (then.host.python, now.host.python),
         "torch": (then.torch.version, now.torch.version),
         "stepmark": (then.stepmark, now.stepmark),
+        "the accelerator": (_cards(then), _cards(now)),
         "the number of threads": (then.torch.threads, now.torch.threads),
         "the bench file's variants": (
             [(suite.name, suite.variants) for suite in run.suites],
@@ -172,6 +173,11 @@ def _refuse_change(run: Run, described: Described, now: Environment) -> None:
             f"run {run.id} cannot be resumed: {', '.join(changed)} changed since",
             remedy="start a new run; the old one stays in the store",
         )
+
+
+def _cards(environment: Environment) -> list[tuple[str, str | None, str | None]]:
+    """Two cards of one kind are not one card, and a driver compiles."""
+    return [(card.name, card.uuid, card.driver) for card in environment.torch.cards]
 
 
 def _carry_out(
