@@ -13,7 +13,16 @@ from benchmarks.verdicts import calibration, charts, evidence, raw_file
 from benchmarks.verdicts.evidence import Evidence
 from benchmarks.verdicts.results import Session
 from benchmarks.verdicts.section import Met, Section
-from benchmarks.verdicts.tables import detection, doses, identical, peers, separation, smallest, variance
+from benchmarks.verdicts.tables import (
+    detection,
+    doses,
+    identical,
+    limits,
+    peers,
+    separation,
+    smallest,
+    variance,
+)
 from stepmark.errors import UsageError
 
 DATA = Path(__file__).parent / "data"
@@ -30,17 +39,17 @@ def write_report(folders: Sequence[Path], *, docs: Path, data: Path = DATA) -> N
     found = evidence.read(folders)
     figures = docs.parent / "figures"
     figures.mkdir(parents=True, exist_ok=True)
-    (figures / "verdicts-estimates.svg").write_text(charts.estimates(found), encoding="utf-8")
-    (figures / "verdicts-detection.svg").write_text(charts.detection(found), encoding="utf-8")
+    (figures / f"{docs.stem}-estimates.svg").write_text(charts.estimates(found), encoding="utf-8")
+    (figures / f"{docs.stem}-detection.svg").write_text(charts.detection(found), encoding="utf-8")
     notes = [folder / NOTES for folder in folders]
     told = "\n\n".join(note.read_text(encoding="utf-8").strip() for note in notes if note.exists())
-    docs.write_text(page(found, notes=told), encoding="utf-8")
+    docs.write_text(page(found, notes=told, stem=docs.stem), encoding="utf-8")
     for folder in folders:
         keep(folder, data / folder.resolve().name)
 
 
-def page(found: Evidence, *, notes: str = "") -> str:
-    """The whole page as Markdown."""
+def page(found: Evidence, *, notes: str = "", stem: str = "verdicts") -> str:
+    """The whole page as Markdown; its figures begin with `stem`."""
     sections = [
         identical.section(found),
         detection.section(found),
@@ -48,13 +57,18 @@ def page(found: Evidence, *, notes: str = "") -> str:
         peers.section(found),
         separation.section(found),
         variance.section(found),
+        limits.section(found),
         doses.section(found),
     ]
-    parts = [_head(found, sections, notes), *(section.markdown() for section in sections), _troubles(found)]
+    parts = [
+        _head(found, sections, notes, stem),
+        *(section.markdown() for section in sections),
+        _troubles(found),
+    ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _head(found: Evidence, sections: Sequence[Section], notes: str) -> str:
+def _head(found: Evidence, sections: Sequence[Section], notes: str, stem: str) -> str:
     met = Counter(demand.met for section in sections for demand in section.demands)
     tally = ", ".join(f"{met[kind]} {kind}" for kind in Met if met[kind])
     return f"""# What the verdicts are worth
@@ -79,9 +93,9 @@ after round, so that all saw the same hours. Rates have 95 % intervals of Cloppe
 Below each table stands what was demanded before measuring, and whether the data meet it:
 {tally}.
 
-![Estimates of identical code](figures/verdicts-estimates.svg)
+![Estimates of identical code](figures/{stem}-estimates.svg)
 
-![Detection of injected slowdowns](figures/verdicts-detection.svg)"""
+![Detection of injected slowdowns](figures/{stem}-detection.svg)"""
 
 
 def _paragraphs(*texts: str) -> str:

@@ -15,7 +15,7 @@ from benchmarks.verdicts.report import page
 from benchmarks.verdicts.results import SEPARATE, Line, Load, Trouble
 from benchmarks.verdicts.rules import RULES
 from benchmarks.verdicts.section import Met, Section
-from benchmarks.verdicts.tables import detection, identical, peers, separation, smallest, variance
+from benchmarks.verdicts.tables import detection, identical, limits, peers, separation, smallest, variance
 from stepmark.records.verdict import VerdictKind
 from tests.benchmarks.synthetic import condition, ours, visit, whole_study
 
@@ -118,13 +118,30 @@ def test_the_levels_of_variance() -> None:
     assert variance.within_launch(found) == 0.02
 
 
+def test_the_best_case_is_that_of_medians_of_normal_rounds() -> None:
+    """Drawn anew: how often the interval holds, how often it lies inside the margin or beyond it."""
+    found = Evidence([ours(condition(), STILL)]).comparisons
+    limit = limits.limit_of(found, seconds=0.8, effect=0.015)
+    assert (limit.call, limit.spread, limit.most_rounds) == pytest.approx((0.001, 0.02, 400.0), rel=0.01)
+    rounds = np.random.default_rng(0).normal(0.0, limit.spread, (4000, round(limit.most_rounds)))
+    centres = np.median(rounds, axis=1)
+    margin = math.log1p(0.01)
+    assert np.mean(np.abs(centres) < limit.half_width) == pytest.approx(0.95, abs=0.015)
+    inside = np.mean(np.abs(centres) + limit.half_width < margin)
+    beyond = np.mean(centres + math.log1p(0.015) - limit.half_width > margin)
+    assert inside == pytest.approx(limit.equivalent, abs=0.02)
+    assert beyond == pytest.approx(limit.found, abs=0.02)
+    threshold = np.quantile(np.abs(centres), 0.95)
+    assert np.mean(centres + math.log1p(limit.smallest) > threshold) == pytest.approx(0.8, abs=0.02)
+
+
 def test_the_page_has_every_section_and_what_came_to_nothing() -> None:
     for package in ("pyperf", "pytest_benchmark", "asv"):
         pytest.importorskip(package)
     study = whole_study(2)
     trouble = Trouble(condition=condition("asv", effect=0.03), round=0, message="a\nno such module")
     text = page(Evidence([*study.lines, trouble], study.prices))
-    assert text.count("\n## ") == 8
+    assert text.count("\n## ") == 9
     assert "- asv: no such module (1 times)" in text
     assert not [line for line in text.splitlines() if len(line) > 120 and not line.startswith(("|", "- "))]
     for draw in (charts.estimates, charts.detection):
