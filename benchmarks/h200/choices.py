@@ -4,8 +4,9 @@
     python -m benchmarks.h200.choices FILE...
 
 What is in the table stays; what shall be measured again is taken out of it first. Left out is a choice that
-names what no longer exists, and a choice of 8 bits for a SwitchBack layer that the table of shapes
-contradicts: slower than 16 bits beyond MARGIN, chosen and named.
+names what no longer exists. A SwitchBack layer that chose 8 bits for graphs gets 16 where the timings of its
+shape, of all runs that are kept, say in their geometric mean that 8 are slower: a choice is made by one
+measurement of some milliseconds, and identical code scatters by more than shapes differ.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from typing import Any
 
 import torch
 
-from benchmarks.h200.common import DATA
+from benchmarks.h200.page_data import Row, geometric_mean, rows
+from benchmarks.h200.page_switchback import is_the_devices
 from stepmark.zoo.kernels import few_rows, fragmented, product
 from stepmark.zoo.kernels.dispatch import TABLES
 from stepmark.zoo.kernels.fragmented_sizes import Sizes
@@ -26,9 +28,10 @@ from stepmark.zoo.kernels.int8 import TILES
 from stepmark.zoo.kernels.switchback import CODES, PLAIN
 from stepmark.zoo.kernels.switchback_choice import OPERATION as SWITCHBACK
 
-MARGIN = 0.03
-VECTOR = "110-int800"
-"""Of a layer's key: both gradients are needed, a scale for every row, inputs are kept."""
+AUTO = {"110-int800": "vector", "110-int810": "global", "110-int800-fp800": "any"}
+NAMED = {"110-int800": "vector", "110-int810": "global", "110-int800-fp800": "vector"}
+"""Of a layer's key, both gradients needed and inputs kept: what the data call the choice and the code."""
+SHAPES = "switchback-shapes-float16-*.json"
 
 
 def names_known(name: str) -> set[str] | None:
@@ -45,24 +48,36 @@ def names_known(name: str) -> set[str] | None:
     return known.get(operation)
 
 
-def contradicted(shapes: list[dict[str, Any]]) -> set[str]:
-    """Choices of 8 bits that were slower than 16 bits in both timings of their shape."""
-    return {
-        f"{SWITCHBACK}|{rows},{outward},{inward},float16,{VECTOR}"
-        for (rows, inward, outward), times, chosen in (
-            (row["shape"], row["speed-up"], row["auto chose"]) for row in shapes if "us" in row
-        )
-        if chosen["vector"] != PLAIN and max(times["vector"], times["auto vector"]) < 1 - MARGIN
-    }
+def overruled(name: str, names: list[str], shapes: list[Row]) -> list[str]:
+    """The choice for calls from Python, and the one for graphs: 16 bits where 8 were chosen and all timings
+    of that shape together call them slower."""
+    operation, key = name.split("|")
+    eager, graph = names
+    if operation != SWITCHBACK or graph == PLAIN:
+        return names
+    told = timings(key, graph, shapes)
+    return [eager, PLAIN] if told and geometric_mean(told) < 1.0 else names
 
 
-def shipped(made: dict[str, Any], shapes: list[dict[str, Any]]) -> dict[str, Any]:
+def timings(key: str, code: str, shapes: list[Row]) -> list[float]:
+    """Speed-ups over 16 bits of this code at this layer's shape: named, and where it was chosen."""
+    *sizes, dtype, needs = key.split(",")
+    num_rows, outward, inward = map(int, sizes)
+    if dtype != "float16" or needs not in AUTO:
+        return []
+    chosen_as, named = AUTO[needs], "fp8" if code == "fp8" else NAMED[needs]
+    shape = [num_rows, inward, outward]
+    found = [row for row in shapes if row.get("shape") == shape and "us" in row and is_the_devices(row)]
+    chosen = [row["speed-up"][f"auto {chosen_as}"] for row in found if row["auto chose"][chosen_as] == code]
+    return [*(row["speed-up"][named] for row in found), *chosen]
+
+
+def shipped(made: dict[str, Any], shapes: list[Row]) -> dict[str, Any]:
     """The table, with what it was made for."""
-    wrong = contradicted(shapes)
     kept = {
-        name: names
+        name: overruled(name, names, shapes)
         for name, names in sorted(made["choices"].items())
-        if name not in wrong and {*names} <= (names_known(name) or set())
+        if {*names} <= (names_known(name) or set())
     }
     return {"made_for": made["made_for"], "choices": kept}
 
@@ -80,8 +95,7 @@ def main(files: list[Path]) -> None:
     target = TABLES / (re.sub(r"[^a-z0-9.]+", "-", "-".join(made_for.values()).lower()) + ".json")
     before = [json.loads(target.read_text())] if target.exists() else []
     made = together([*before, *tables])
-    shapes = DATA / "switchback-shapes-float16-0of1.json"
-    table = shipped(made, json.loads(shapes.read_text())["rows"])
+    table = shipped(made, [*rows(SHAPES)])
     lines = ",\n".join(f"  {json.dumps(key)}: {json.dumps(names)}" for key, names in table["choices"].items())
     told = f'{{\n "made_for": {json.dumps(made_for)},\n "choices": {{\n{lines}\n }}\n}}\n'
     target.write_text(told)

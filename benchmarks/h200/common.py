@@ -43,11 +43,11 @@ def time_eager(call: Call, seconds: float = 0.05) -> float:
 _graphs: dict[int, tuple[Call, torch.cuda.CUDAGraph]] = {}
 
 
-def time_graph(call: Call, seconds: float = 0.02) -> float:
+def time_graph(call: Call, seconds: float = 0.02, calls: int = CALLS_IN_A_GRAPH) -> float:
     """Microseconds of one call in replays of a graph of several: no host time, warm L2. Graphs are kept."""
     if id(call) not in _graphs:
-        _graphs[id(call)] = (call, captured(call, CALLS_IN_A_GRAPH))
-    return _time_events(_graphs[id(call)][1].replay, seconds) / CALLS_IN_A_GRAPH
+        _graphs[id(call)] = (call, captured(call, calls))
+    return _time_events(_graphs[id(call)][1].replay, seconds) / calls
 
 
 def captured(call: Call, times: int = 1) -> torch.cuda.CUDAGraph:

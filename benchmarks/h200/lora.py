@@ -203,7 +203,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", metavar="64x512r8", help="some of the shapes")
     parser.add_argument("--compiled", action="store_true", help="torch.compile as well, at a few shapes")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--name", default="lora")
+    parser.add_argument("--name", default="lora-shapes", help="of the file")
     told = parser.parse_args()
     if told.what == "host":
         save("lora-host", [host_times()])

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from benchmarks.h200 import (
     page_adamw,
+    page_bitsandbytes,
     page_fragmented,
+    page_host,
     page_operations,
     page_switchback,
     page_targets,
@@ -69,7 +71,7 @@ def card() -> str:
 
 def lora() -> str:
     lines = []
-    for row in rows("lora.json"):
+    for row in rows(LORA_SHAPES):
         for kind in ("eager", "graph"):
             times = row[f"both_{kind}_us"]
             peft, three, base = (times["ours"] / times[name] for name in ("peft", "plain", "base"))
@@ -87,7 +89,7 @@ def lora() -> str:
 
 H200 = "python -m benchmarks.h200"
 FRAGMENTED = f"{H200}.fragmented --what"
-SHAPES = "switchback-shapes-float16-*.json"
+SHAPES = page_switchback.SHAPES
 VERDICTS = "`, `".join(
     f"{H200}.verdicts {words}"
     for words in (
@@ -96,7 +98,14 @@ VERDICTS = "`, `".join(
         "--kinds slowed --repeats 3 --only add_512k,norm_2048x1024,product_1024,softmax_4096x1024,add_16m",
     )
 )
-LORA = "lora --what shapes --dtypes bf16 --rounds 3 --only 64x512r8 64x1024r8 64x2048r8 4096x4096r16"
+LORA_SHAPES = "lora-shapes*.json"
+LORA = "`, `".join(
+    f"{H200}.lora --what shapes --dtypes bf16 --rounds 3 --only {words}"
+    for words in (
+        "64x512r8 64x1024r8 64x2048r8 4096x4096r16",
+        "64x1024r4 64x1024r16 64x1024r32 64x1024r64 --name lora-shapes-ranks",
+    )
+)
 OPERATIONS = f"{H200}.operations --what"
 BOTH = f"{OPERATIONS} norms`, `{OPERATIONS} softmax"
 STUDIES = f"{H200}.transformer --what published --sizes small,medium"
@@ -113,6 +122,13 @@ SECTIONS: dict[str, tuple[Callable[[], str], str, str]] = {
     "layers": (page_switchback.layers, SHAPES, f"{H200}.switchback --what shapes --no-peers"),
     "layers-slow": (page_switchback.slow, SHAPES, f"{H200}.switchback --what shapes --no-peers"),
     "layers-large": (page_switchback.large, SHAPES, f"{H200}.switchback --what shapes --no-peers"),
+    "host-switchback": (page_host.switchback, page_host.DATA, f"{H200}.{page_host.COMMAND}"),
+    "host-fragmented": (page_host.fragmented, page_host.DATA, f"{H200}.{page_host.COMMAND}"),
+    "bitsandbytes": (
+        page_bitsandbytes.by_rows,
+        page_bitsandbytes.DATA,
+        f"{H200}.{page_bitsandbytes.COMMAND}",
+    ),
     "modules": (page_switchback.modules, "switchback-peers.json", f"{H200}.switchback --what peers"),
     "product": (page_switchback.product, "switchback-product.json", f"{H200}.switchback --what product"),
     "quantisers": (
@@ -120,7 +136,7 @@ SECTIONS: dict[str, tuple[Callable[[], str], str, str]] = {
         "switchback-quantisers.json",
         f"{H200}.switchback --what quantisers",
     ),
-    "lora": (lora, "lora.json", f"{H200}.{LORA}"),
+    "lora": (lora, LORA_SHAPES, LORA),
     "norms": (page_operations.norms, page_operations.NORMS, f"{OPERATIONS} norms"),
     "softmax": (page_operations.softmax, page_operations.SOFTMAX, f"{OPERATIONS} softmax"),
     "operations": (page_operations.beside_the_best, "operations-[ns]*.json", BOTH),

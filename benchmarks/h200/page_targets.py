@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from benchmarks.h200 import page_adamw as adamw
+from benchmarks.h200 import page_bitsandbytes as bitsandbytes
 from benchmarks.h200 import page_fragmented as fragmented
 from benchmarks.h200 import page_operations as operations
 from benchmarks.h200 import page_switchback as switchback
@@ -84,12 +85,10 @@ def _switchback() -> Iterator[Line]:
     wide = [one >= switchback.LARGE_MEAN for one in large]
     told = f"{span(large)}x, mean {geometric_mean(large):.3f}x"
     yield "32768 rows and more, 2048 wide and more", "1.40x", "", told, _counted(wide)
-    ratios = switchback.by_way_of_plain()
-    name = f"beside bitsandbytes' kernels, {len(switchback.GIVEN)} shapes, by way of 16 bits"
-    yield name, f"{switchback.PEERS}x", "", f"{span(ratios)}x", _said(min(ratios) >= switchback.PEERS)
-    beside = [one for pair in switchback.side_by_side().values() for one in pair]
-    name = f"beside bitsandbytes' kernels in one run, {len(beside) // 2} of the largest shapes"
-    yield name, "", "", f"{span(beside)}x", ""
+    beside = [bitsandbytes.beside(scales) for scales in bitsandbytes.PAIRS]
+    ratios = [bitsandbytes.ratio(found) for found in beside]
+    name = f"beside bitsandbytes' kernels in one run, geometric mean of {len(beside[0])} shapes"
+    yield name, f"{bitsandbytes.ASKED}x", "", f"{span(ratios)}x", _said(min(ratios) >= bitsandbytes.ASKED)
     for shape, asked in switchback.PRODUCTS.items():
         rate = switchback.chosen_rate(switchback.product_rates()[shape])
         name = " x ".join(map(str, shape))
@@ -105,7 +104,7 @@ def _is_large_quantiser(row: Row) -> bool:
 
 
 def _lora() -> Iterator[Line]:
-    found = [(row["tokens"], row["both_eager_us"]) for row in rows("lora.json")]
+    found = [(row["tokens"], row["both_eager_us"]) for row in rows("lora-shapes*.json")]
     shares = [times["ours"] / times["peft"] for tokens, times in found if tokens == 64]
     is_met = [one <= 0.5 for one in shares]
     yield "LoRA, 64 tokens, eager, of PEFT", "at most 0.5", "", span(shares), _counted(is_met)

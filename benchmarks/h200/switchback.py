@@ -47,6 +47,13 @@ def _compile(chosen: argparse.Namespace) -> Rows:
     yield {"compiled": chosen.part}
 
 
+def _compile_peers(chosen: argparse.Namespace) -> Rows:
+    from benchmarks.h200.switchback_shapes import tune_peers
+
+    tune_peers(getattr(torch, chosen.dtype), *_part(chosen))
+    yield {"tuned": chosen.part}
+
+
 def _part(chosen: argparse.Namespace) -> tuple[int, int]:
     part, parts = map(int, chosen.part.split("/"))
     return part, parts
@@ -63,8 +70,16 @@ def _shapes(chosen: argparse.Namespace) -> Rows:
     from benchmarks.h200.switchback_shapes import measured
 
     compile_in_parallel("compile-layers", chosen.dtype)
+    if not chosen.no_peers:
+        compile_in_parallel("compile-peers", chosen.dtype)
     part, parts = _part(chosen)
     yield from measured(getattr(torch, chosen.dtype), part=part, parts=parts, peers=not chosen.no_peers)
+
+
+def _where(chosen: argparse.Namespace) -> str:
+    """The end of the file's name."""
+    part = chosen.part.replace("/", "of")
+    return f"-{chosen.dtype}-{part}" + ("" if chosen.no_peers else "-peers")
 
 
 def _layers(chosen: argparse.Namespace) -> Rows:
@@ -78,6 +93,7 @@ WHAT = {
     "product": _product,
     "compile": _compile,
     "compile-layers": _compile,
+    "compile-peers": _compile_peers,
     "quantisers": _quantisers,
     "shapes": _shapes,
     "peers": _layers,
@@ -100,7 +116,7 @@ def main() -> None:
             print(json.dumps(row), flush=True)
     finally:
         seconds = round(time.perf_counter() - begin, 1)
-        where = "" if chosen.what != "shapes" else f"-{chosen.dtype}-{chosen.part.replace('/', 'of')}"
+        where = _where(chosen) if chosen.what == "shapes" else ""
         if not chosen.what.startswith("compile"):
             print(save(f"switchback-{chosen.what}{where}", rows, seconds=seconds), seconds, "s", flush=True)
 

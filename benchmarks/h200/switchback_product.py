@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from functools import partial
 from itertools import product
@@ -12,7 +13,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from benchmarks.h200.common import Call, Timer, forget_graphs, side_by_side, time_graph
+from benchmarks.h200.common import (
+    CALLS_IN_A_GRAPH,
+    Call,
+    Timer,
+    forget_graphs,
+    side_by_side,
+    time_graph,
+)
 from stepmark.zoo.kernels.int8 import PAIRED, Tile, kernel, scaled_product
 from stepmark.zoo.kernels.int8 import TILES as CHOSEN_FROM
 from stepmark.zoo.kernels.quantize import quantize_rows
@@ -66,27 +74,37 @@ def compile_tiles(part: int, parts: int, *, for_layers: torch.dtype | None = Non
             print(f"{tile.name} {dtype}: {type(error).__name__}: {str(error)[:120]}", flush=True)
 
 
-def compile_in_parallel(what: str, dtype: str = "float16", processes: int = 16) -> None:
-    """Fill Triton's cache by many processes; one by one it takes minutes."""
+def compile_in_parallel(
+    what: str, dtype: str = "float16", *, processes: int = 16, seconds: float = 120.0
+) -> None:
+    """Fill Triton's cache by many processes; one by one it takes minutes. What is not ready by then is
+    compiled where it is needed."""
     command = [sys.executable, "-m", "benchmarks.h200.switchback", "--what", what, "--dtype", dtype]
     running = [
         subprocess.Popen([*command, "--part", f"{part}/{processes}"], stdout=subprocess.DEVNULL)
         for part in range(processes)
     ]
+    deadline = time.monotonic() + seconds
     for process in running:
-        process.wait(120)
+        try:
+            process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            process.kill()
 
 
-LONG = 3e11
-"""Operations that take several hundred microseconds: such a call hides the next one's launch, and a graph of
-many only takes memory."""
+SHORT = 3e11
+"""Operations below which ten calls make a graph; above, one: a replay's 5 µs are a hundredth of it then."""
+LONG = 3e12
+"""Operations that take several milliseconds: such a call hides the next one's launches. A layer in 8 bits has
+eight of them, for which the host takes up to 0.7 ms: calls of 0.4 to 0.7 ms that were timed from Python had
+been the host's time, and identical code differed by half."""
 
 
 def device_timer(operations: float, seconds: float = 0.01) -> Timer:
     """Microseconds of one call, host time aside: long ones between events with the queue kept full, short
     ones as replays of a graph. Warm L2 either way."""
     if operations < LONG:
-        return partial(time_graph, seconds=seconds)
+        return partial(time_graph, seconds=seconds, calls=CALLS_IN_A_GRAPH if operations < SHORT else 1)
 
     def between_events(call: Call) -> float:
         call()

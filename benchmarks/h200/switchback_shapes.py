@@ -1,8 +1,8 @@
 """The 142 published shapes: forward, both gradients and all quantisation, beside 16-bit products and peers.
 
 Every variant is a whole pass in its own order (quantise x and w, product, quantise g, product, weight
-gradient), without bias or autograd; calls of less than LONG operations are replays of graphs of ten, longer
-ones run back to back between events: warm L2, no host time. Rounds interleave the variants in random order.
+gradient), without bias or autograd; calls of less than LONG operations are replays of graphs, longer ones run
+back to back between events: warm L2, no host time. Rounds interleave the variants in random order.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import partial
+from random import Random
 from typing import Any
 
 import torch
@@ -50,7 +51,8 @@ WAYS = {
 
 
 def shapes(part: int = 0, parts: int = 1) -> list[tuple[int, int, int]]:
-    """Rows, in and out, dealt out so that parts take about the same time."""
+    """Rows, in and out, dealt out so that parts take about the same time, in a random order that is always
+    the same: a run that is cut short has seen large and small ones alike."""
     every = [
         (rows, *sides)
         for rows in ROWS
@@ -58,7 +60,8 @@ def shapes(part: int = 0, parts: int = 1) -> list[tuple[int, int, int]]:
         for sides in ((narrow, wide), (wide, narrow))
         if (narrow, rows) != (8096, 131072)
     ]
-    return sorted(every, key=math.prod, reverse=True)[part::parts]
+    dealt = sorted(every, key=math.prod, reverse=True)[part::parts]
+    return Random(0).sample(dealt, len(dealt))
 
 
 def measured(
@@ -97,10 +100,7 @@ def _shape(
     rounds: int,
 ) -> dict[str, Any]:
     (rows, inward, outward), (copied, rate) = shape, limits
-    x, g, w = (
-        torch.randn(*size, device="cuda", dtype=dtype)
-        for size in ((rows, inward), (rows, outward), (outward, inward))
-    )
+    x, g, w = _operands(shape, dtype)
     found = side_by_side(_calls(x, g, w, peers), timer=device_timer(6.0 * math.prod(shape)), rounds=rounds)
     plain, gradient = found["16-bit"] or math.nan, found["weight gradient"] or math.nan
     auto = {name: _chosen(x, w, {"int8": WAYS[name]}) for name in ("vector", "global")}
@@ -117,6 +117,12 @@ def _shape(
     }
 
 
+def _operands(shape: tuple[int, int, int], dtype: torch.dtype) -> Iterator[Tensor]:
+    rows, inward, outward = shape
+    for size in ((rows, inward), (rows, outward), (outward, inward)):
+        yield torch.randn(*size, device="cuda", dtype=dtype)
+
+
 def _calls(x: Tensor, g: Tensor, w: Tensor, peers: bool) -> dict[str, Call]:
     return {
         "16-bit": partial(plain_pass, x, g, w),
@@ -128,6 +134,16 @@ def _calls(x: Tensor, g: Tensor, w: Tensor, peers: bool) -> dict[str, Call]:
         "auto any": auto_pass(x, g, w, {"int8": VECTOR, "fp8": WAYS["fp8"]}),
         **(bitsandbytes_calls(x, g, w) if peers and x.shape[0] * w.numel() <= MOST_FOR_PEERS else {}),
     }
+
+
+def tune_peers(dtype: torch.dtype, part: int, parts: int) -> None:
+    """Let bitsandbytes' kernels choose once at each shape; what they compile stays in Triton's cache. The
+    choice itself is made again where they are measured, alone on the device."""
+    for rows, inward, outward in shapes(part, parts):
+        if rows * inward * outward <= MOST_FOR_PEERS:
+            x, g, w = _operands((rows, inward, outward), dtype)
+            for call in bitsandbytes_calls(x, g, w).values():
+                call()
 
 
 def plain_pass(x: Tensor, g: Tensor, w: Tensor) -> None:

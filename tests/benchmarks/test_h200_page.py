@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from benchmarks.h200 import page_switchback
+from benchmarks.h200 import page_bitsandbytes
 from benchmarks.h200.common import DATA
 from benchmarks.h200.page import MARKERS, PAGE, SECTIONS, written
 
@@ -27,23 +27,16 @@ def test_data_say_where_when_and_with_what_they_were_made(file: object) -> None:
         assert environment[name], name
 
 
-def test_bitsandbytes_is_held_against_ours_shape_by_shape(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where ours is as much faster than 16 bits as its kernels were, the ratio is 1; else what it is more."""
-    rows = [
-        {"shape": list(shape), "us": {}, "speed-up": {"auto vector": 1.5 * row, "auto global": 2.0 * whole}}
-        for shape, (row, whole) in page_switchback.GIVEN.items()
-    ]
-    monkeypatch.setattr(page_switchback, "measured_shapes", lambda: rows)
-    assert page_switchback.by_way_of_plain() == pytest.approx((1.5, 2.0))
-
-
 def test_only_what_ran_beside_bitsandbytes_is_called_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    ours = {"auto vector": 10.0, "auto global": 20.0}
+    speeds = {"auto vector": 1.2, "auto global": 1.5, "bnb rowwise": 0.8, "bnb global": 0.75}
     rows = [
-        {"shape": [1, 2, 3], "us": {**ours, "bnb rowwise": 15.0, "bnb global": 30.0}},
-        {"shape": [4, 5, 6], "us": {**ours, "bnb rowwise": None, "bnb global": None}},
+        {"shape": [1024, 2, 3], "us": {"bnb rowwise": 15.0, "bnb global": 30.0}, "speed-up": speeds},
+        {"shape": [2048, 5, 6], "us": {"bnb rowwise": None, "bnb global": None}, "speed-up": {}},
         {"shape": [7, 8, 9], "failed": "out of memory"},
         {"copy TB/s": 4.0},
     ]
-    monkeypatch.setattr(page_switchback, "rows", lambda _: rows)
-    assert page_switchback.side_by_side() == {(1, 2, 3): (1.5, 1.5)}
+    monkeypatch.setattr(page_bitsandbytes, "rows", lambda _: rows)
+    (by_row,), (by_one,) = (page_bitsandbytes.beside(scales) for scales in page_bitsandbytes.PAIRS)
+    assert (by_row.ratio, by_one.ratio) == pytest.approx((1.5, 2.0))
+    assert "1024" in page_bitsandbytes.by_rows()
+    assert "2048" not in page_bitsandbytes.by_rows()
