@@ -71,7 +71,7 @@ def page(found: Evidence, *, notes: str = "", stem: str = "verdicts") -> str:
 def _head(found: Evidence, sections: Sequence[Section], notes: str, stem: str) -> str:
     met = Counter(demand.met for section in sections for demand in section.demands)
     tally = ", ".join(f"{met[kind]} {kind}" for kind in Met if met[kind])
-    return f"""# What the verdicts are worth
+    return f"""# What the verdicts are worth{_where(found.sessions)}
 
 Every number on this page is computed from the raw data in `benchmarks/verdicts/data/` by
 
@@ -96,6 +96,12 @@ Below each table stands what was demanded before measuring, and whether the data
 ![Estimates of identical code](figures/{stem}-estimates.svg)
 
 ![Detection of injected slowdowns](figures/{stem}-detection.svg)"""
+
+
+def _where(sessions: Sequence[Session]) -> str:
+    """The processor, if it was one."""
+    cpus = {session.cpu for session in sessions}
+    return f" ({cpus.pop()})" if len(cpus) == 1 else ""
 
 
 def _paragraphs(*texts: str) -> str:
