@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from benchmarks.h200.page_data import Row, geometric_mean, rows, times
+from benchmarks.h200.page_switchback import is_the_devices
 from stepmark.report.markdown_text import table
 
 DATA = "switchback-shapes-float16-0of1-peers.json"
@@ -29,7 +30,7 @@ class Beside(NamedTuple):
 
 
 def beside(scales: str) -> list[Beside]:
-    """All shapes at which bitsandbytes' kernels ran in the same rounds as ours."""
+    """All shapes at which bitsandbytes' kernels ran in the same rounds as ours, and the device was timed."""
     ours, theirs = PAIRS[scales]
     return [
         Beside(row["shape"][0], row["speed-up"][ours], row["speed-up"][theirs])
@@ -39,7 +40,7 @@ def beside(scales: str) -> list[Beside]:
 
 
 def _ran(row: Row, name: str) -> bool:
-    return bool(row.get("us", {}).get(name))
+    return bool(row.get("us", {}).get(name)) and is_the_devices(row)
 
 
 def ratio(found: Iterable[Beside]) -> float:

@@ -81,7 +81,8 @@ def test_a_bench_file_becomes_a_table_with_verdicts(newcomer: CommandLine, bench
 
 def test_options_reach_the_run(stepmark: CommandLine, benches: Path) -> None:
     done = stepmark(
-        *("run", str(benches / "bench_plain.py"), *QUICK, "--set", "features=8", "--mode", "forward"),
+        *("run", str(benches / "bench_plain.py"), *QUICK, "--set", "features=8,16", "--mode", "forward"),
+        *("--filter", "features < 16 or mode == 'train'", "--filter", "mode == 'forward'"),
         *("--dtype", "bfloat16", "--seed", "7", "--threads", "2", "--margin", "5%", "--launches", "3"),
         *("--isolation", "separate", "--format", "json", "--quiet"),
         *("--no-audit", "--accept", "dead-work,phase-bleed", "--accept", "dead-work"),
