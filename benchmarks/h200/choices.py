@@ -21,7 +21,7 @@ import torch
 
 from benchmarks.h200.page_data import Row, geometric_mean, rows
 from benchmarks.h200.page_switchback import is_the_devices
-from stepmark.zoo.kernels import few_rows, fragmented, product
+from stepmark.zoo.kernels import few_rows, fragmented, lora_ways, product
 from stepmark.zoo.kernels.dispatch import TABLES
 from stepmark.zoo.kernels.fragmented_sizes import Sizes
 from stepmark.zoo.kernels.int8 import TILES
@@ -42,10 +42,20 @@ def names_known(name: str) -> set[str] | None:
         rows, fragments, size, outputs, narrow = map(int, sizes)
         asked = Sizes(rows, fragments, size, outputs, narrow, getattr(torch, dtype), has_bias=False)
         return {*fragmented.candidates(asked, keep=keep == "kept")}
+    if operation in (lora_ways.FORWARD, lora_ways.BACKWARD):
+        return lora_names()
     if operation == SWITCHBACK:
         return {PLAIN, *(code for code in CODES if code in key)}
     known = {product.OPERATION: {product.TORCH, *TILES}, "few-rows-product/1": {"torch", *few_rows.TILES}}
     return known.get(operation)
+
+
+def lora_names() -> set[str]:
+    """Of all ways, whatever sizes allow them."""
+    thin = (lora_ways.THIN_16, lora_ways.THIN_16_FEW, lora_ways.THIN_32)
+    whole = (*lora_ways.WHOLE_16, *lora_ways.WHOLE_16_FEW, *lora_ways.WHOLE_32, *lora_ways.WHOLE_32_FEW)
+    kinds = {"spread": thin, "thin": thin, "whole": whole, "once": whole, "fused": lora_ways.FUSED}
+    return {"torch", "torch_spread"} | {f"{kind}{tile}" for kind, tiles in kinds.items() for tile in tiles}
 
 
 def overruled(name: str, names: list[str], shapes: list[Row]) -> list[str]:

@@ -18,6 +18,7 @@ from benchmarks.verdicts.tables import (
     doses,
     identical,
     limits,
+    means,
     peers,
     separation,
     smallest,
@@ -58,6 +59,7 @@ def page(found: Evidence, *, notes: str = "", stem: str = "verdicts") -> str:
         separation.section(found),
         variance.section(found),
         limits.section(found),
+        means.section(found),
         doses.section(found),
     ]
     parts = [

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.h200.choices import SWITCHBACK, overruled
+from benchmarks.h200.choices import SWITCHBACK, lora_names, names_known, overruled
+from stepmark.zoo.kernels.lora_sizes import Sizes
+from stepmark.zoo.kernels.lora_ways import BACKWARD, FORWARD, backward_ways, forward_ways
 
 SHAPE = [1024, 512, 2048]
 KEY = "1024,2048,512,float16"
@@ -50,3 +52,18 @@ def test_a_layer_that_may_take_either_is_held_against_what_it_took() -> None:
 )
 def test_what_was_not_timed_stays(name: str) -> None:
     assert overruled(name, ["int8", "int8"], [timed(0.5, 0.5)]) == ["int8", "int8"]
+
+
+@pytest.mark.parametrize("rows", [1, 64, 700, 4096])
+@pytest.mark.parametrize("precision", ["bf16", "ieee"])
+def test_every_way_that_a_lora_layer_can_choose_is_known(
+    rows: int, precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stepmark.zoo.kernels.lora_ways._has_descriptors", lambda: True)
+    sizes = Sizes((rows,), 1024, 2048, 8, precision, has_weight=True, has_bias=True)
+    ways = {*forward_ways(sizes)} | {
+        *backward_ways(sizes, needs_dx=True),
+        *backward_ways(sizes, needs_dx=False),
+    }
+    assert ways <= lora_names()
+    assert lora_names() == names_known(f"{FORWARD}|...") == names_known(f"{BACKWARD}|...")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from benchmarks.verdicts import charts
 from benchmarks.verdicts.conditions import WORKLOADS
@@ -15,7 +16,16 @@ from benchmarks.verdicts.report import page
 from benchmarks.verdicts.results import SEPARATE, Line, Load, Trouble
 from benchmarks.verdicts.rules import RULES
 from benchmarks.verdicts.section import Met, Section
-from benchmarks.verdicts.tables import detection, identical, limits, peers, separation, smallest, variance
+from benchmarks.verdicts.tables import (
+    detection,
+    identical,
+    limits,
+    means,
+    peers,
+    separation,
+    smallest,
+    variance,
+)
 from stepmark.records.verdict import VerdictKind
 from tests.benchmarks.synthetic import condition, ours, visit, whole_study
 
@@ -135,6 +145,26 @@ def test_the_best_case_is_that_of_medians_of_normal_rounds() -> None:
     assert np.mean(centres + math.log1p(limit.smallest) > threshold) == pytest.approx(0.8, abs=0.02)
 
 
+@pytest.mark.parametrize("name", means.MEANS)
+def test_every_mean_of_launches_covers_the_truth_of_normal_ones(name: str) -> None:
+    generator = np.random.default_rng(1)
+    drawn = generator.normal(0.0, 0.01, (3000, 15))
+    said = [means.MEANS[name](ours(condition(), list(row)).measured.launches) for row in drawn]
+    assert np.mean([abs(point) <= half for point, half in said]) == pytest.approx(0.95, abs=0.015)
+
+
+def test_a_launch_far_out_widens_the_mean_and_not_the_trimmed_one() -> None:
+    far = [*STILL[:14], 0.2]
+    launches = ours(condition(), far).measured.launches
+    (point, half), (cut, narrow) = means.plain(launches), means.trimmed(launches)
+    assert point == pytest.approx(0.2 / 15, rel=0.05)
+    assert half > 0.02
+    assert abs(cut) < 0.0002
+    assert narrow < 0.0002
+    uneven = replace(launches, rounds=(1,) * 14 + (986,))
+    assert means.by_rounds(uneven)[0] == pytest.approx(0.2 * 0.986, rel=0.01)
+
+
 def test_the_page_has_every_section_and_what_came_to_nothing() -> None:
     for package in ("pyperf", "pytest_benchmark", "asv"):
         pytest.importorskip(package)
@@ -142,7 +172,7 @@ def test_the_page_has_every_section_and_what_came_to_nothing() -> None:
     trouble = Trouble(condition=condition("asv", effect=0.03), round=0, message="a\nno such module")
     text = page(Evidence([*study.lines, trouble], study.prices))
     assert text.startswith("# What the verdicts are worth (A processor)\n")
-    assert text.count("\n## ") == 9
+    assert text.count("\n## ") == 10
     assert "- asv: no such module (1 times)" in text
     assert not [line for line in text.splitlines() if len(line) > 120 and not line.startswith(("|", "- "))]
     for draw in (charts.estimates, charts.detection):
