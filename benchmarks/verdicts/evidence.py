@@ -113,9 +113,10 @@ class Evidence:
 
 
 def read(folders: Sequence[Path]) -> Evidence:
-    """Everything in these folders; calibrations side by side."""
+    """Everything in these folders; calibrations side by side, one that a folder took over from another once."""
     lines = [line for folder in folders for line in raw_file.read(folder)]
-    return Evidence(lines, [price for folder in folders for price in calibration.read(folder)])
+    prices = dict.fromkeys(price for folder in folders for price in calibration.read(folder))
+    return Evidence(lines, [*prices])
 
 
 def _replayed(ours: Ours) -> Comparison:

@@ -103,7 +103,7 @@ Below each table stands what was demanded before measuring, and whether the data
 def _where(sessions: Sequence[Session]) -> str:
     """The processor, if it was one."""
     cpus = {session.cpu for session in sessions}
-    return f" ({cpus.pop()})" if len(cpus) == 1 else ""
+    return f": {cpus.pop()}" if len(cpus) == 1 else ""
 
 
 def _paragraphs(*texts: str) -> str:

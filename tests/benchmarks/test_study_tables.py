@@ -171,7 +171,7 @@ def test_the_page_has_every_section_and_what_came_to_nothing() -> None:
     study = whole_study(2)
     trouble = Trouble(condition=condition("asv", effect=0.03), round=0, message="a\nno such module")
     text = page(Evidence([*study.lines, trouble], study.prices))
-    assert text.startswith("# What the verdicts are worth (A processor)\n")
+    assert text.startswith("# What the verdicts are worth: A processor\n")
     assert text.count("\n## ") == 10
     assert "- asv: no such module (1 times)" in text
     assert not [line for line in text.splitlines() if len(line) > 120 and not line.startswith(("|", "- "))]
