@@ -113,7 +113,7 @@ class Evidence:
 
 
 def read(folders: Sequence[Path]) -> Evidence:
-    """Everything in these folders; calibrations side by side, one that a folder took over from another once."""
+    """Everything in these folders; calibrations side by side, one that a folder took over only once."""
     lines = [line for folder in folders for line in raw_file.read(folder)]
     prices = dict.fromkeys(price for folder in folders for price in calibration.read(folder))
     return Evidence(lines, [*prices])

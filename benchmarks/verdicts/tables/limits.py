@@ -68,11 +68,12 @@ def section(evidence: Evidence) -> Section:
     )
     return Section(
         "What the noise leaves",
-        "The demands on one quiet thread, held against the noise of this machine. At best means: all of the "
-        f"{seconds:g} s are blocks, none is starting, building or warming up, rounds are independent and "
-        "normal, launches and instances add nothing, and the interval is that of a normal mean. Where even "
-        "that does not meet a demand, no tool that takes medians of pairs of calls would meet it here; the "
-        "distance from there to the tables above is what stepmark's protocol costs.",
+        "The demands on one quiet thread, held against the noise of this machine. At best means: all of "
+        f"the {seconds:g} s are blocks, none is starting, building or warming up, rounds are independent "
+        "and normal, launches and instances add nothing, and the interval is that of a normal mean. What "
+        "is not met even there is out of reach for pairs of calls on this machine, or nearly: noise more "
+        "peaked than normal does a little better. The distance from there to the tables above is what "
+        "stepmark's protocol costs.",
         table(heads, rows),
     )
 
