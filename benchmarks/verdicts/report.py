@@ -57,8 +57,7 @@ def page(found: Evidence, *, notes: str = "", stem: str = "verdicts") -> str:
         smallest.section(found),
         peers.section(found),
         separation.section(found),
-        variance.section(found),
-        limits.section(found),
+        *([] if _is_mixed(found) else [variance.section(found), limits.section(found)]),
         means.section(found),
         doses.section(found),
     ]
@@ -73,7 +72,7 @@ def page(found: Evidence, *, notes: str = "", stem: str = "verdicts") -> str:
 def _head(found: Evidence, sections: Sequence[Section], notes: str, stem: str) -> str:
     met = Counter(demand.met for section in sections for demand in section.demands)
     tally = ", ".join(f"{met[kind]} {kind}" for kind in Met if met[kind])
-    return f"""# What the verdicts are worth{_where(found.sessions)}
+    return f"""# What the verdicts are worth{_where(found)}
 
 Every number on this page is computed from the raw data in `benchmarks/verdicts/data/` by
 
@@ -100,10 +99,14 @@ Below each table stands what was demanded before measuring, and whether the data
 ![Detection of injected slowdowns](figures/{stem}-detection.svg)"""
 
 
-def _where(sessions: Sequence[Session]) -> str:
+def _is_mixed(found: Evidence) -> bool:
+    """Of several machines: their noise is not one number."""
+    return len({session.cpu for session in found.sessions}) > 1
+
+
+def _where(found: Evidence) -> str:
     """The processor, if it was one."""
-    cpus = {session.cpu for session in sessions}
-    return f": {cpus.pop()}" if len(cpus) == 1 else ""
+    return "" if _is_mixed(found) or not found.sessions else f": {found.sessions[0].cpu}"
 
 
 def _paragraphs(*texts: str) -> str:

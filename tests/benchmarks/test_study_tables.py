@@ -27,7 +27,7 @@ from benchmarks.verdicts.tables import (
     variance,
 )
 from stepmark.records.verdict import VerdictKind
-from tests.benchmarks.synthetic import condition, ours, visit, whole_study
+from tests.benchmarks.synthetic import SESSION, condition, ours, visit, whole_study
 
 STILL = [0.0, 0.0002, -0.0002, 0.0001, -0.0001] * 4
 """Launches of identical code without trouble: EQUIVALENT, and the interval covers 1."""
@@ -179,6 +179,16 @@ def test_the_page_has_every_section_and_what_came_to_nothing() -> None:
         drawn = draw(study)
         assert drawn.startswith("<svg")
         assert drawn.count("<circle") > 20
+
+
+def test_a_page_of_two_machines_has_no_noise_of_its_own() -> None:
+    other = replace(SESSION, id="other", cpu="Another processor")
+    text = page(Evidence([*whole_study(1).lines, other]))
+    assert text.startswith("# What the verdicts are worth\n")
+    assert "A processor" in text
+    assert "Another processor" in text
+    assert "## What the noise leaves" not in text
+    assert "## Where the variance lives" not in text
 
 
 def test_an_empty_study_still_makes_a_page() -> None:
