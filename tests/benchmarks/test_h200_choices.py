@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks.h200.choices import SWITCHBACK, lora_names, names_known, overruled
+from benchmarks.h200.choices import lora_names, names_known, overruled
 from stepmark.zoo.kernels.lora_sizes import Sizes
 from stepmark.zoo.kernels.lora_ways import BACKWARD, FORWARD, backward_ways, forward_ways
+from stepmark.zoo.kernels.switchback_choice import OPERATION as SWITCHBACK
 
 SHAPE = [1024, 512, 2048]
 KEY = "1024,2048,512,float16"
@@ -33,6 +34,13 @@ def timed(vector: float, auto: float, chose: str = "int8", fp8: float = 1.0) -> 
 def test_all_runs_of_a_shape_together_decide(runs: list[dict[str, Any]], graph: str) -> None:
     name = f"{SWITCHBACK}|{KEY},110-int800"
     assert overruled(name, ["16-bit", "int8"], runs) == ["16-bit", graph]
+
+
+def test_a_short_call_that_was_timed_from_python_says_nothing() -> None:
+    shape, name = [8192, 5120, 1280], f"{SWITCHBACK}|8192,1280,5120,float16,110-int800"
+    short, long = (timed(0.8, 0.8) | {"shape": shape, "us": {"16-bit": us}} for us in (436.0, 4360.0))
+    assert overruled(name, ["int8", "int8"], [short]) == ["int8", "int8"]
+    assert overruled(name, ["int8", "int8"], [short, long]) == ["int8", "16-bit"]
 
 
 def test_a_layer_that_may_take_either_is_held_against_what_it_took() -> None:

@@ -17,8 +17,8 @@ WORK_OUT = f"{__name__}:work_out"
 
 def is_worked_out() -> bool:
     """Whether this process has asked for the hash."""
-    hashed = getattr(sys.modules.get(HASH), "triton_key", None)
-    return hasattr(hashed, "cache_info") and hashed.cache_info().currsize > 0
+    asked = getattr(getattr(sys.modules.get(HASH), "triton_key", None), "cache_info", None)
+    return asked is not None and asked().currsize > 0
 
 
 def work_out() -> None:

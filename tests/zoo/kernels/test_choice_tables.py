@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.h200.choices import contradicted, names_known, shipped, together
+from benchmarks.h200.choices import names_known, shipped, together
 from stepmark.zoo.kernels import dispatch
 from stepmark.zoo.kernels.dispatch import TABLES, Choice, choices
 from stepmark.zoo.kernels.switchback_choice import OPERATION
 
 FILES = sorted(TABLES.glob("*.json"))
-SHAPE = {"shape": [8192, 5120, 1280], "us": {}, "auto chose": {"vector": "int8", "global": "int8"}}
 NAME = f"{OPERATION}|8192,1280,5120,float16,110-int800"
 
 
@@ -59,16 +58,6 @@ def test_on_another_device_nothing_is_known(monkeypatch: pytest.MonkeyPatch, tmp
     choices.cache_clear()
     assert choices() == {}
     choices.cache_clear()
-
-
-@pytest.mark.parametrize(
-    ("named", "chosen", "is_wrong"), [(0.95, 0.94, True), (1.01, 0.94, False), (0.95, 0.99, False)]
-)
-def test_a_choice_of_8_bits_goes_only_where_both_timings_are_against_it(
-    named: float, chosen: float, is_wrong: bool
-) -> None:
-    speeds = {"vector": named, "auto vector": chosen}
-    assert contradicted([SHAPE | {"speed-up": speeds}]) == ({NAME} if is_wrong else set())
 
 
 def test_what_no_longer_exists_is_left_out() -> None:
