@@ -147,8 +147,13 @@ def test_every_case_is_launched_alone_once_its_cell_has_its_pilot(run: Run) -> N
         assert measured[launch.cell.id] == min(max(1, run.settings.pilot), run.settings.launches)
         assert launch.settings.isolation is Isolation.SHARED
     variants = len(run.suites[0].variants)
-    expected = run.settings.alone if variants > 1 else 0
+    expected = run.settings.alone if variants > 1 and run.settings.launches > 1 else 0
     assert alone == Counter({case.id: expected for case in run.cases if expected})
+
+
+def test_one_launch_has_no_spread_that_a_level_alone_could_be_held_against() -> None:
+    assigned, _ = carry_out(run_of(cells=3, variants="abc", launches=1))
+    assert [launch.role for launch in launches(assigned)] == [Role.MEASURE] * 3
 
 
 def test_whoever_failed_is_not_launched_alone() -> None:
@@ -177,7 +182,7 @@ def test_no_launches_alone_where_nobody_has_company(variants: str, more: dict[st
 
 
 @quick
-@given(st.sets(st.sampled_from("abc")), st.integers(1, 20), st.integers(1, 8), st.integers(1, 8))
+@given(st.sets(st.sampled_from("abc")), st.integers(2, 20), st.integers(1, 8), st.integers(1, 8))
 def test_the_doubted_are_launched_alone_until_it_is_enough(
     suspects: set[str], most: int, alone: int, enough: int
 ) -> None:
@@ -190,7 +195,7 @@ def test_the_doubted_are_launched_alone_until_it_is_enough(
 
 
 @quick
-@given(st.integers(1, ENOUGH_ALONE), st.integers(1, 30), st.integers(0, 8))
+@given(st.integers(1, ENOUGH_ALONE), st.integers(2, 30), st.integers(0, 8))
 def test_a_crowded_cell_is_measured_again_in_separate_processes(
     crowded_from: int, most: int, pilot: int
 ) -> None:
