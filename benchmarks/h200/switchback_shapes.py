@@ -18,7 +18,7 @@ from torch import Tensor
 
 from benchmarks.h200.common import Call, forget_graphs, side_by_side
 from benchmarks.h200.switchback_peers import bitsandbytes_calls
-from benchmarks.h200.switchback_product import device_timer
+from benchmarks.h200.switchback_product import LONG, device_timer
 from benchmarks.h200.switchback_quantisers import copy_bandwidth
 from stepmark.zoo.kernels.dispatch import rehearsing
 from stepmark.zoo.kernels.product import product
@@ -110,6 +110,7 @@ def _shape(
     ceiling = plain / (gradient + 2 * 2e-6 * work / rate + quantising)
     return {
         "shape": shape,
+        "timed": "graph" if 6.0 * work < LONG else "between events",
         "us": {name: us and round(us, 1) for name, us in found.items()},
         "speed-up": {name: us and round(plain / us, 3) for name, us in found.items()},
         "auto chose": auto,

@@ -44,13 +44,16 @@ def write_report(folders: Sequence[Path], *, docs: Path, data: Path = DATA) -> N
     (figures / f"{docs.stem}-detection.svg").write_text(charts.detection(found), encoding="utf-8")
     notes = [folder / NOTES for folder in folders]
     told = "\n\n".join(note.read_text(encoding="utf-8").strip() for note in notes if note.exists())
-    docs.write_text(page(found, notes=told, stem=docs.stem), encoding="utf-8")
+    names = [folder.resolve().name for folder in folders]
+    docs.write_text(page(found, notes=told, stem=docs.stem, folders=names), encoding="utf-8")
     for folder in folders:
         keep(folder, data / folder.resolve().name)
 
 
-def page(found: Evidence, *, notes: str = "", stem: str = "verdicts") -> str:
-    """The whole page as Markdown; its figures begin with `stem`."""
+def page(
+    found: Evidence, *, notes: str = "", stem: str = "verdicts", folders: Sequence[str] = ("NAME",)
+) -> str:
+    """The whole page as Markdown; its figures begin with `stem`, `folders` are those of its data."""
     sections = [
         identical.section(found),
         detection.section(found),
@@ -61,15 +64,14 @@ def page(found: Evidence, *, notes: str = "", stem: str = "verdicts") -> str:
         means.section(found),
         doses.section(found),
     ]
-    parts = [
-        _head(found, sections, notes, stem),
-        *(section.markdown() for section in sections),
-        _troubles(found),
-    ]
+    head = _head(found, sections, notes, stem=stem, folders=folders)
+    parts = [head, *(section.markdown() for section in sections), _troubles(found)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _head(found: Evidence, sections: Sequence[Section], notes: str, stem: str) -> str:
+def _head(
+    found: Evidence, sections: Sequence[Section], notes: str, *, stem: str, folders: Sequence[str]
+) -> str:
     met = Counter(demand.met for section in sections for demand in section.demands)
     tally = ", ".join(f"{met[kind]} {kind}" for kind in Met if met[kind])
     return f"""# What the verdicts are worth{_where(found)}
@@ -77,11 +79,12 @@ def _head(found: Evidence, sections: Sequence[Section], notes: str, stem: str) -
 Every number on this page is computed from the raw data in `benchmarks/verdicts/data/` by
 
 ```sh
-python -m benchmarks.verdicts all --minutes {_minutes(found):.0f}
+python -m benchmarks.verdicts report --docs docs/{stem}.md \\
+{_inputs(folders)}
 ```
 
-which calibrates, measures and writes this page; `python -m benchmarks.verdicts report --in
-benchmarks/verdicts/data/NAME` writes it again from the data. `pip install -e ".[study]"` installs the peers.
+`python -m benchmarks.verdicts all --minutes {_minutes(found):.0f}` calibrates, measures for as long as
+these data took, and writes such a page. `pip install -e ".[study]"` installs the peers.
 
 {_paragraphs(_machines(found.sessions), notes)}
 
@@ -97,6 +100,10 @@ Below each table stands what was demanded before measuring, and whether the data
 ![Estimates of identical code](figures/{stem}-estimates.svg)
 
 ![Detection of injected slowdowns](figures/{stem}-detection.svg)"""
+
+
+def _inputs(folders: Sequence[str]) -> str:
+    return " \\\n".join(f"  --in benchmarks/verdicts/data/{name}" for name in folders)
 
 
 def _is_mixed(found: Evidence) -> bool:

@@ -41,6 +41,7 @@ def test_a_short_call_that_was_timed_from_python_says_nothing() -> None:
     short, long = (timed(0.8, 0.8) | {"shape": shape, "us": {"16-bit": us}} for us in (436.0, 4360.0))
     assert overruled(name, ["int8", "int8"], [short]) == ["int8", "int8"]
     assert overruled(name, ["int8", "int8"], [short, long]) == ["int8", "16-bit"]
+    assert overruled(name, ["int8", "int8"], [short | {"timed": "graph"}]) == ["int8", "16-bit"]
 
 
 def test_a_layer_that_may_take_either_is_held_against_what_it_took() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from msgspec.structs import replace
 from benchmarks.verdicts import charts
 from benchmarks.verdicts.conditions import WORKLOADS
 from benchmarks.verdicts.evidence import Evidence
-from benchmarks.verdicts.report import page
+from benchmarks.verdicts.report import DATA, page, write_report
 from benchmarks.verdicts.results import SEPARATE, Line, Load, Trouble
 from benchmarks.verdicts.rules import RULES
 from benchmarks.verdicts.section import Met, Section
@@ -29,10 +31,17 @@ from benchmarks.verdicts.tables import (
 from stepmark.records.verdict import VerdictKind
 from tests.benchmarks.synthetic import SESSION, condition, ours, visit, whole_study
 
+DOCS = Path(__file__).parents[2] / "docs"
 STILL = [0.0, 0.0002, -0.0002, 0.0001, -0.0001] * 4
 """Launches of identical code without trouble: EQUIVALENT, and the interval covers 1."""
 AWAY = [0.03 + each for each in STILL]
 TORCH = next(rule for rule in RULES if rule.tool == "torch.utils.benchmark")
+
+
+def need_the_peers() -> None:
+    """Their rules are their own code."""
+    for package in ("pyperf", "pytest_benchmark", "asv"):
+        pytest.importorskip(package)
 
 
 def met(section: Section) -> list[Met]:
@@ -166,8 +175,7 @@ def test_a_launch_far_out_widens_the_mean_and_not_the_trimmed_one() -> None:
 
 
 def test_the_page_has_every_section_and_what_came_to_nothing() -> None:
-    for package in ("pyperf", "pytest_benchmark", "asv"):
-        pytest.importorskip(package)
+    need_the_peers()
     study = whole_study(2)
     trouble = Trouble(condition=condition("asv", effect=0.03), round=0, message="a\nno such module")
     text = page(Evidence([*study.lines, trouble], study.prices))
@@ -194,3 +202,14 @@ def test_a_page_of_two_machines_has_no_noise_of_its_own() -> None:
 def test_an_empty_study_still_makes_a_page() -> None:
     assert "no data" in page(Evidence([]))
     assert Load.QUIET in page(whole_study(1))
+
+
+@pytest.mark.parametrize("file", sorted(DOCS.glob("verdicts*.md")), ids=lambda file: str(file.stem))
+def test_a_page_is_what_its_own_command_makes_of_the_data(file: Path, tmp_path: Path) -> None:
+    need_the_peers()
+    text = file.read_text()
+    folders = [
+        DATA / name for name in re.findall(r"^  --in benchmarks/verdicts/data/(\S+)", text, re.MULTILINE)
+    ]
+    write_report(folders, docs=tmp_path / file.name)
+    assert (tmp_path / file.name).read_text() == text, "the command on the page writes it again"

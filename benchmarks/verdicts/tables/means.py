@@ -70,10 +70,11 @@ def section(evidence: Evidence) -> Section:
         "Other means of the same launches",
         "The same launches of identical code, after the whole budget. Coverage is of all conditions, "
         "half-width (median) and EQUIVALENT of one quiet thread; the last columns are the smallest "
-        "effects as above. A few launches lie far out, so that Student's interval is wider than it need "
-        "be and covers more than 95 %. A trimmed mean would be narrower, but it is another question: a "
+        "effects as above. Where a few launches lie far out, Student's interval is wider than it need be "
+        "and covers more than 95 %, and a trimmed mean is narrower. But that is another question: a "
         "variant that is slower in one process of fifteen would lose that launch, and be called "
-        "EQUIVALENT. The mean over launches says what a run costs on average, and stays.",
+        "EQUIVALENT. The mean over launches says what a run costs on average, and is what the verdicts "
+        "use.",
         table(heads, rows),
     )
 
