@@ -41,24 +41,38 @@ def pool() -> Iterator[ThreadPoolExecutor]:
         yield threads
 
 
-def test_a_thread_that_goes_on_working_is_seen(pool: ThreadPoolExecutor) -> None:
+@pytest.fixture
+def told_to_stop() -> Iterator[threading.Event]:
+    """A sign for :func:`work_until`, given at the end of a test at the latest: work of some milliseconds may
+    be over before anybody looks, on a machine where the looking thread has to wait for its turn."""
+    stop = threading.Event()
+    yield stop
+    stop.set()
+
+
+def work_until(stop: threading.Event) -> None:
+    while not stop.is_set():
+        pass
+
+
+def test_a_thread_that_goes_on_working_is_seen(pool: ThreadPoolExecutor, told_to_stop: threading.Event) -> None:
     threads = OtherThreads()
-    pool.submit(work, 0.02)
+    pool.submit(work_until, told_to_stop)
     assert threads.outstanding() > 0.001
 
 
-def test_a_thread_that_has_ended_meanwhile_is_seen() -> None:
-    threads, go = OtherThreads(), threading.Event()
+def test_a_thread_that_has_ended_meanwhile_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = OtherThreads()
+    thread = threading.Thread(target=work, args=(0.02,))
 
-    def work_when_told() -> None:
-        go.wait()
-        work(0.02)
+    def look_until_it_has_ended(self: OtherThreads) -> bool:
+        if thread.ident is None:
+            thread.start()
+        thread.join()
+        return True
 
-    thread = threading.Thread(target=work_when_told)
-    thread.start()
-    go.set()
+    monkeypatch.setattr(OtherThreads, "_waited_until_quiet", look_until_it_has_ended)
     assert threads.outstanding() > 0.001
-    thread.join()
 
 
 def test_threads_that_wait_are_no_work(pool: ThreadPoolExecutor) -> None:
@@ -90,9 +104,11 @@ def test_a_team_of_another_thread_that_was_waited_for_is_no_work(pool: ThreadPoo
         assert threads.outstanding() < 0.001
 
 
-def test_a_step_that_leaves_its_work_to_a_pool_is_found_out(pool: ThreadPoolExecutor) -> None:
+def test_a_step_that_leaves_its_work_to_a_pool_is_found_out(
+    pool: ThreadPoolExecutor, told_to_stop: threading.Event
+) -> None:
     def leaves(x: Tensor) -> Tensor:
-        pool.submit(work, 0.02)
+        pool.submit(work_until, told_to_stop)
         return x * 2
 
     def waits(x: Tensor) -> Tensor:
@@ -100,6 +116,7 @@ def test_a_step_that_leaves_its_work_to_a_pool_is_found_out(pool: ThreadPoolExec
         return x * 2
 
     left = inspected(Step(leaves, inputs=randn(4)), Mode.FORWARD)
+    told_to_stop.set()
     waited = inspected(Step(waits, inputs=randn(4)), Mode.FORWARD)
     assert phase(left, "forward").outstanding_seconds > 0.001
     assert phase(waited, "forward").outstanding_seconds < 0.001
