@@ -178,7 +178,11 @@ def test_presets_are_other_values_of_some_axes() -> None:
     suite = Suite(
         "mine",
         axes={"features": [512, 2048], "act": ["gelu"]},
-        presets={"quick": {"features": [64], "variant": ["build"]}, "all": {}},
+        presets={
+            "quick": {"features": [64], "variant": ["build"]},
+            "all": {},
+            "half": {"dtype": ["float16"]},
+        },
         where="features<4096",
     )
     suite.variant(build)
@@ -186,6 +190,7 @@ def test_presets_are_other_values_of_some_axes() -> None:
     assert outline.presets == (
         PresetOutline(name="quick", axes=(Axis(name="features", values=(64,)),), variants=("build",)),
         PresetOutline(name="all", axes=()),
+        PresetOutline(name="half", axes=(), dtypes=("float16",)),
     )
     assert outline.where == "features<4096"
     assert msgspec.json.decode(msgspec.json.encode(outline), type=SuiteOutline) == outline

@@ -211,6 +211,13 @@ def test_a_preset_may_leave_variants_out_but_not_the_baseline() -> None:
     assert [each.name for each in selected(suite).variants] == ["dense", "thin", "compiled"]
 
 
+def test_a_preset_may_have_a_dtype_of_its_own() -> None:
+    suite = replace(outline(), presets=(PresetOutline(name="published", axes=(), dtypes=("float16",)),))
+    assert selected(suite, preset="published").dtypes == ("float16",)
+    assert selected(suite, preset="published", dtypes=("bfloat16",)).dtypes == ("bfloat16",)
+    assert selected(suite, preset="quick").dtypes == ("float32",)
+
+
 def test_what_the_user_sets_comes_after_the_preset() -> None:
     chosen = selected(with_presets(quick={"a": (1,)}), preset="quick", axes={"a": "7,8"})
     assert chosen.axes[0].values == (7, 8)

@@ -20,7 +20,7 @@ Build = Callable[[Any], Workload]
 Foresee = Callable[[Any], Needs]
 T = TypeVar("T")
 
-VARIANT = "variant"
+VARIANT, DTYPE = "variant", "dtype"
 RESERVED = frozenset({"suite", "variant", "device", "dtype", "mode", "seed"})
 """Names a Point or a filter has of its own."""
 
@@ -62,8 +62,9 @@ class Suite:
         where: str = "",
         about: str = "",
     ) -> None:
-        """`presets` gives other values of some axes for `--preset NAME`, and under `variant` those that take
-        part; `where` is a filter like `tokens<=features`: points that do not pass do not exist."""
+        """`presets` gives other values of some axes for `--preset NAME`, under `variant` some variants,
+        under `dtype` others than `dtypes`; `where` is a filter like `tokens<=features`: points that do not
+        pass do not exist."""
         _check_name(name, "suite")
         self.name = name
         self.axes = {axis: _axis_values(axis, values) for axis, values in (axes or {}).items()}
@@ -79,14 +80,14 @@ class Suite:
     def _preset_axes(
         self, preset: str, values: Mapping[str, Sequence[AxisValue]]
     ) -> dict[str, tuple[AxisValue, ...]]:
-        unknown = [axis for axis in values if axis not in {*self.axes, VARIANT}]
+        unknown = [axis for axis in values if axis not in {*self.axes, VARIANT, DTYPE}]
         if unknown:
             raise UsageError(
                 f"preset '{preset}' of suite '{self.name}' names unknown axes: {', '.join(unknown)}",
                 remedy=f"the axes are: {', '.join(self.axes) or 'none'}",
             )
         return {
-            axis: _listed(each, f"preset '{preset}'") if axis == VARIANT else _axis_values(axis, each)
+            axis: _axis_values(axis, each) if axis in self.axes else _listed(each, f"preset '{preset}'")
             for axis, each in values.items()
         }
 
@@ -154,9 +155,10 @@ class Suite:
                 PresetOutline(
                     name=preset,
                     axes=tuple(
-                        Axis(name=axis, values=values) for axis, values in axes.items() if axis != VARIANT
+                        Axis(name=axis, values=values) for axis, values in axes.items() if axis in self.axes
                     ),
                     variants=tuple(str(name) for name in axes.get(VARIANT, ())),
+                    dtypes=tuple(str(name) for name in axes.get(DTYPE, ())),
                 )
                 for preset, axes in self.presets.items()
             ),

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from stepmark.errors import UsageError
 from stepmark.measure.filter import Filter
 from stepmark.records.case import AxisValue, Cache, Case, Cell, Execution, Mode
-from stepmark.records.outline import Axis, SuiteOutline, VariantOutline
+from stepmark.records.outline import Axis, PresetOutline, SuiteOutline, VariantOutline
 
 STANDARD = "standard"
 EVERYWHERE = frozenset({"quick", STANDARD, "full"})
@@ -50,7 +50,7 @@ def select(outlines: Sequence[SuiteOutline], selection: Selection) -> tuple[Suit
                 _override(axis, selection.axes.get(axis.name)) for axis in _axes(outline, selection.preset)
             ),
             variants=_variants(outline, selection.preset),
-            dtypes=selection.dtypes or outline.dtypes,
+            dtypes=selection.dtypes or _dtypes(outline, selection.preset),
             modes=selection.modes if selection.modes and outline.modes != (Mode.OPS,) else outline.modes,
         )
         for outline in outlines
@@ -100,19 +100,29 @@ def expand(
     return chosen
 
 
+def _preset(outline: SuiteOutline, name: str) -> PresetOutline | None:
+    return next((each for each in outline.presets if each.name == name), None)
+
+
 def _axes(outline: SuiteOutline, preset: str) -> tuple[Axis, ...]:
     """The suite's axes with the preset's values put in."""
-    known = next((each for each in outline.presets if each.name == preset), None)
+    known = _preset(outline, preset)
     values = {axis.name: axis for axis in known.axes} if known else {}
     return tuple(values.get(axis.name, axis) for axis in outline.axes)
 
 
 def _variants(outline: SuiteOutline, preset: str) -> tuple[VariantOutline, ...]:
     """Those that the preset names, and the baseline; all where it names none."""
-    known = next((each for each in outline.presets if each.name == preset), None)
+    known = _preset(outline, preset)
     if known is None or not known.variants:
         return outline.variants
     return tuple(each for each in outline.variants if each.baseline or each.name in known.variants)
+
+
+def _dtypes(outline: SuiteOutline, preset: str) -> tuple[str, ...]:
+    """The preset's, or the suite's own."""
+    known = _preset(outline, preset)
+    return known.dtypes if known and known.dtypes else outline.dtypes
 
 
 def _refuse_unknown_preset(outlines: Sequence[SuiteOutline], preset: str) -> None:

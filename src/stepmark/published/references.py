@@ -1,6 +1,6 @@
 """References: runs that come with stepmark, by name, for others to be compared with.
 
-A name is a folder in `references/`; it holds a file for each run, and each run has suites of its own.
+A name is a folder in `references/`; it holds a file for each run. A suite may be spread over several runs.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from stepmark.errors import UsageError
+from stepmark.published.joined import joined
 from stepmark.published.reference_file import ENDING, from_reference, head_of
 from stepmark.records.record import Record
 from stepmark.records.run import Recording, Run
@@ -40,21 +41,17 @@ def references() -> tuple[Reference, ...]:
 
 
 def reference_run(name: str, suites: Collection[str]) -> Recording:
-    """The run of this reference that has the suites; a UsageError where none has, or more than one."""
+    """The run of this reference that has the suites, or all that have one of them, joined; a UsageError where
+    none has."""
     heads = _heads(name)
     fitting = [file for file, run in heads if {outline.name for outline in run.suites} & {*suites}]
-    if len(fitting) == 1:
-        return from_reference(fitting[0].read_bytes())
-    known = sorted({outline.name for _, run in heads for outline in run.suites})
     if not fitting:
+        known = sorted({outline.name for _, run in heads for outline in run.suites})
         raise UsageError(
             f"reference {name} has none of the suites {', '.join(sorted(suites))}",
             remedy=f"it has: {', '.join(known)}",
         )
-    raise UsageError(
-        f"reference {name} has the suites {', '.join(sorted(suites))} in {len(fitting)} runs",
-        remedy="measure and compare one suite at a time",
-    )
+    return joined([from_reference(file.read_bytes()) for file in fitting])
 
 
 @cache

@@ -32,6 +32,8 @@ class PresetOutline(Record, frozen=True, kw_only=True):
     """Those that differ from the suite's own."""
     variants: tuple[str, ...] = ()
     """Only these; empty means all."""
+    dtypes: tuple[str, ...] = ()
+    """Instead of the suite's; empty means those."""
 
 
 class SuiteOutline(Record, frozen=True, kw_only=True):

@@ -43,7 +43,7 @@ PRESETS: dict[str, dict[str, list[AxisValue]]] = {
     "quick": {"dim": [1024], "wm": [4], "rows": [128], "switch": [False]},
     "standard": {"dim": [1024], "wm": [4], "rows": [1024], "switch": [False, True]},
     "full": {"dim": [1024], "wm": [4], "rows": [256, 1024], "switch": [False, True]},
-    "published": {},
+    "published": {"dtype": ["float16"]},
 }
 
 suite = Suite(

@@ -55,7 +55,9 @@ def work_until(stop: threading.Event) -> None:
         pass
 
 
-def test_a_thread_that_goes_on_working_is_seen(pool: ThreadPoolExecutor, told_to_stop: threading.Event) -> None:
+def test_a_thread_that_goes_on_working_is_seen(
+    pool: ThreadPoolExecutor, told_to_stop: threading.Event
+) -> None:
     threads = OtherThreads()
     pool.submit(work_until, told_to_stop)
     assert threads.outstanding() > 0.001
