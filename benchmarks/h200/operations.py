@@ -20,7 +20,7 @@ import torch
 from benchmarks.h200.common import save
 from benchmarks.h200.operations_adamw import adamw_rows, tiling_rows
 from benchmarks.h200.operations_tilings import copy_rate
-from benchmarks.h200.operations_ways import WAYS, Shape, times_of, ways
+from benchmarks.h200.operations_ways import WAYS, Shape, from_python, times_of, ways
 
 Row = dict[str, Any]
 WIDTHS = (768, 1024, 1280, 1600, 2560)
@@ -40,10 +40,12 @@ def shapes(operations: list[str], *, numbers: list[int], widths: list[int]) -> l
 
 def measured(shape: Shape, rate: float, chosen: list[str]) -> Iterator[Row]:
     """One row a way."""
-    for name, way in ways(shape, chosen).items():
+    found = ways(shape, chosen)
+    called = from_python(found, shape)
+    for name, way in found.items():
         row: Row = {**shape._asdict(), "way": name}
         try:
-            row |= times_of(way, shape)
+            row |= called[name] | times_of(way, shape)
             for direction, count in shape.bytes().items():
                 for regime in ("warm", "cold"):
                     seconds = row[f"{direction}_{regime}"] / 1e6

@@ -51,7 +51,7 @@ def softmax(x: Tensor, *, dim: int = -1, backend: Backend = "auto") -> Tensor:
 def _in_triton(backend: Backend, x: Tensor, dim: int) -> bool:
     """Whether the kernel computes; checks what has not been checked before."""
     if x.is_cuda and dim == -1 and not torch.compiler.is_compiling():
-        decided = recalled("softmax", backend, (x,))
+        decided = recalled("softmax", backend, x)
         if decided is not None:
             return decided
     _check(x, dim)

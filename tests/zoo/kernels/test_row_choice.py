@@ -48,14 +48,14 @@ def test_a_decision_is_recalled_and_training_is_another(
 ) -> None:
     x = torch.randn(5, 8, device=device)
     wanted = x.clone().requires_grad_()
-    assert recalled("exp", "auto", (x,)) is None
+    assert recalled("exp", "auto", x) is None
     assert uses_triton("auto", "exp", (x,), widest=WIDEST, ways=ways)
-    assert recalled("exp", "auto", (torch.ones_like(x),)) is True
-    assert recalled("exp", "auto", (wanted,)) is None
+    assert recalled("exp", "auto", torch.ones_like(x)) is True
+    assert recalled("exp", "auto", wanted) is None
     assert not uses_triton("auto", "exp", (wanted,), widest=WIDEST, ways=ways)
-    assert recalled("exp", "auto", (wanted,)) is False
+    assert recalled("exp", "auto", wanted) is False
     with torch.no_grad():
-        assert recalled("exp", "auto", (wanted,)) is None
+        assert recalled("exp", "auto", wanted) is None
     assert measured == [("exp-forward/1", (8, 8, "float32")), ("exp-train/1", (8, 8, "float32"))]
     assert wanted.grad is None
 
@@ -66,7 +66,7 @@ def test_what_is_for_a_graph_is_asked_anew(
     x = torch.randn(5, 8, device=device)
     with rehearsing():
         assert uses_triton("auto", "exp", (x,), widest=WIDEST, ways=ways)
-    assert recalled("exp", "auto", (x,)) is None
+    assert recalled("exp", "auto", x) is None
     assert len(measured) == 1
 
 

@@ -12,6 +12,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from stepmark.zoo.kernels import dispatch
 from stepmark.zoo.kernels.backend import Backend, resolve
 from stepmark.zoo.kernels.dispatch import Key, choose, is_for_a_graph
 
@@ -20,11 +21,19 @@ DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 
 _decided: dict[Hashable, bool] = {}
 
+_has_cuda: bool = torch.backends.cuda.is_built()  # type: ignore[no-untyped-call]
+_is_capturing: Callable[[], bool] = torch._C._cuda_isCurrentStreamCapturing if _has_cuda else lambda: False
+"""Whether the current stream is; a torch without CUDA cannot be asked."""
 
-def recalled(name: str, backend: Backend, tensors: Sequence[Tensor | None]) -> bool | None:
-    """What was decided on tensors like these: Triton or not, or nothing yet. Such tensors have been checked
-    before; asking costs less than checking."""
-    return None if is_for_a_graph() else _decided.get(_place(name, backend, tensors))
+
+def recalled(
+    name: str, backend: Backend, x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None
+) -> bool | None:
+    """What was decided on tensors like these, on CUDA: Triton or not, or nothing yet. Such tensors have been
+    checked before; asking costs less than checking."""
+    if dispatch._rehearsal.is_on or _is_capturing():
+        return None
+    return _decided.get(_place(name, backend, x, weight, bias))
 
 
 def uses_triton(
@@ -41,13 +50,24 @@ def uses_triton(
     if decision is None:
         decision = _choose(name, tensors, ways)
     if not is_for_a_graph():
-        _decided[_place(name, backend, tensors)] = decision
+        _decided[_place(name, backend, *tensors)] = decision  # type: ignore[arg-type]
     return decision
 
 
-def _place(name: str, backend: Backend, tensors: Sequence[Tensor | None]) -> Hashable:
-    told = [None if one is None else (one.shape, one.dtype, one.requires_grad) for one in tensors]
-    return (name, backend, torch.is_grad_enabled(), *told)
+def _place(
+    name: str, backend: Backend, x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None
+) -> Hashable:
+    """Where a decision is kept. Every call asks for it, so that it is written out."""
+    return (
+        name,
+        backend,
+        torch.is_grad_enabled(),
+        x.shape,
+        x.dtype,
+        x.requires_grad,
+        None if weight is None else (weight.shape, weight.dtype, weight.requires_grad),
+        None if bias is None else (bias.shape, bias.dtype, bias.requires_grad),
+    )
 
 
 def _is_named(backend: Backend, tensors: Sequence[Tensor | None], widest: int) -> bool | None:
