@@ -63,6 +63,7 @@ TILES: Final = {
         PAIRED,
         PAIRED._replace(flat=False),
         PAIRED._replace(group=16),
+        PAIRED._replace(by_pointer=True),
         Tile(128, 256, 128, parts=1),
     )
 }
