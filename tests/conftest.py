@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import HealthCheck, settings
 
 from stepmark.engines.local import LocalEngine
 from stepmark.records.settings import Settings
@@ -24,6 +25,10 @@ if not torch.cuda.is_available():
 # Threads of operators in two test processes on two cores spin for each other: with two threads each, beside
 # other work, the generated benchmarks and the built-in suites took 94 s, with one 16 s.
 torch.set_num_threads(1)
+
+# On a busy machine any example, and the making of any, may take longer than Hypothesis expects.
+settings.register_profile("stepmark", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("stepmark")
 
 BENCHES = Path(__file__).parent / "benches"
 

@@ -27,7 +27,7 @@ def history(points: list[HistoryPoint]) -> CaseHistory:
 series = st.tuples(st.sampled_from(["here", "there", "elsewhere"]), st.integers(1, 30), st.integers(0, 1000))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(series, max_size=4, unique_by=lambda each: each[0]), st.randoms(use_true_random=False))
 def test_every_point_is_kept_and_lies_in_one_segment_of_its_series(
     chosen: list[tuple[str, int, int]], random: Random
@@ -52,7 +52,7 @@ def test_every_point_is_kept_and_lies_in_one_segment_of_its_series(
     assert len(found.changes) == len(found.segments) - len(found.series)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.randoms(use_true_random=False))
 def test_the_order_of_points_does_not_matter(random: Random) -> None:
     points = points_of([1.0] * 12 + [1.2] * 12)

@@ -24,7 +24,7 @@ from tests.support.played_runs import Machine, play, recording_of
 from tests.support.recordings import Noise, edit_lanes, fail_lane, fail_solo, make_recording, make_run
 from tests.support.trials import FORWARD, make_failure, make_launch
 
-some = settings(deadline=None, max_examples=40)
+some = settings(max_examples=40)
 
 SMALL = Noise(process=0.02, instance=0.0005, round=0.001)
 """So little that five launches decide."""

@@ -25,7 +25,7 @@ def _told(finding: Finding) -> str:
     return f"{finding.name}: {finding.message}"
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(suite=layered())
 def test_a_hundred_generated_benchmarks_raise_no_error(suite: Suite) -> None:
     assert errors(suite) == [], suite.about

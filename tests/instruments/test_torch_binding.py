@@ -25,7 +25,7 @@ from stepmark.records.case import AxisValue, Case, Cell, Execution, Mode
 from stepmark.records.evidence import TensorFacts
 from stepmark.records.sample import Total
 
-few = settings(deadline=None, max_examples=10)
+few = settings(max_examples=10)
 
 
 def bound(

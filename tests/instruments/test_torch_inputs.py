@@ -13,7 +13,7 @@ from stepmark.authoring.inputs import Input, ones, rand, randint, randn, zeros
 from stepmark.instruments.torch_inputs import make_inputs, torch_dtype
 
 CPU = torch.device("cpu")
-few = settings(deadline=None, max_examples=30)
+few = settings(max_examples=30)
 shapes = st.lists(st.integers(1, 6), max_size=3).map(tuple)
 described = (
     st.builds(randn, *[st.integers(1, 5)] * 2)

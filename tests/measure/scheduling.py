@@ -20,7 +20,7 @@ from stepmark.records.trial import LaunchTrial, Role, Trial
 from tests.support.recordings import make_run
 from tests.support.trials import make_failure, make_lane, make_launch, make_solo
 
-quick = settings(deadline=None, max_examples=50)
+quick = settings(max_examples=50)
 
 Fate = Callable[[Assignment], Trial]
 """What becomes of an assignment."""

@@ -27,7 +27,7 @@ blocks = st.lists(
     ),
     max_size=20,
 )
-quick = settings(deadline=None, max_examples=40)
+quick = settings(max_examples=40)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from tests.support.arbitrary import records
 
 REQUESTS = get_args(Request)
 EVENTS = get_args(Event)
-few = settings(deadline=None, max_examples=8)
+few = settings(max_examples=8)
 
 
 def named(kind: Any) -> str:

@@ -88,7 +88,7 @@ def test_a_record_cannot_be_changed() -> None:
 
 @pytest.mark.parametrize(("encode", "decode"), CODECS)
 @pytest.mark.parametrize("kind", WHOLE, ids=lambda kind: kind.__name__)
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 @given(data=st.data())
 def test_every_record_survives_a_journey(
     kind: type[Record], encode: Any, decode: Any, data: st.DataObject
@@ -99,7 +99,7 @@ def test_every_record_survives_a_journey(
 
 @pytest.mark.parametrize(("encode", "decode"), CODECS)
 @pytest.mark.parametrize("kind", WHOLE, ids=lambda kind: kind.__name__)
-@settings(deadline=None, max_examples=3)
+@settings(max_examples=3)
 @given(data=st.data())
 def test_an_unknown_field_is_refused(
     kind: type[Record], encode: Any, decode: Any, data: st.DataObject
@@ -119,7 +119,7 @@ def test_a_judgement_survives_a_journey(encode: Any, decode: Any) -> None:
 
 
 @pytest.mark.parametrize(("encode", "decode"), CODECS)
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 @given(data=st.data())
 def test_unions_are_told_apart_by_their_tags(encode: Any, decode: Any, data: st.DataObject) -> None:
     """A trial and a source say what they are, so that a store or a worker can read any of them."""

@@ -37,7 +37,6 @@ logs = st.lists(st.floats(-20.0, 5.0, allow_nan=False), max_size=60).map(
 )
 
 
-@settings(deadline=None)
 @given(logs)
 def test_cuts_leave_no_segment_too_short(values: FloatArray) -> None:
     edges = (0, *cut(values), values.size)
@@ -46,21 +45,20 @@ def test_cuts_leave_no_segment_too_short(values: FloatArray) -> None:
     assert len(edges) == 2 or lengths.min() >= MIN_LENGTH
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.integers(0, 10_000), st.floats(-5.0, 5.0))
 def test_the_unit_of_time_does_not_matter(seed: int, unit: float) -> None:
     values = series([(20, 0.0), (15, 0.1), (10, 0.02)], seed=seed)
     assert cut(values) == cut(values + unit)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.integers(0, 10_000))
 def test_backwards_in_time_the_noise_is_the_same(seed: int) -> None:
     values = series([(30, 0.0), (20, 0.1)], seed=seed)
     assert noise_of(values[::-1]) == pytest.approx(noise_of(values))
 
 
-@settings(deadline=None)
 @given(logs.filter(lambda values: values.size > 1), st.floats(0.5, 0.999))
 def test_a_mean_lies_in_its_interval(values: FloatArray, confidence: float) -> None:
     interval = segment_mean(values, noise_of(values), confidence=confidence)

@@ -43,9 +43,7 @@ def assert_same(loaded: Recording, original: Recording) -> None:
     assert msgspec.json.encode(loaded) == msgspec.json.encode(original)
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(first=runs(), second=runs(), first_trials=trials(), second_trials=trials())
 def test_any_two_runs_come_back_as_they_were(
     store: Store, first: Run, second: Run, first_trials: list[Trial], second_trials: list[Trial]

@@ -124,7 +124,7 @@ def test_a_suite_that_stands_twice_in_a_run_counts_once() -> None:
 words = st.text(st.sampled_from("ab%_\\'\"/<é"), min_size=1, max_size=3)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(words, min_size=1, max_size=4), words)
 def test_a_word_is_found_exactly_where_it_stands(suites: list[str], word: str) -> None:
     """Against Python's own search; letters beyond ASCII have no capitals in SQLite."""

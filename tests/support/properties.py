@@ -1,4 +1,4 @@
-"""What property tests share: settings without deadlines, and strategies for samples of times."""
+"""What property tests share: how many examples they take, and strategies for samples of times."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from stepmark.stats.arrays import FloatArray
 
-steady = settings(deadline=None, max_examples=60)
-"""No deadline: a busy machine must not fail a test."""
+steady = settings(max_examples=60)
+"""Of properties that cost little."""
 
 times = st.floats(min_value=1e-7, max_value=1e2)
 numbers = st.floats(min_value=-1e6, max_value=1e6)

@@ -106,7 +106,7 @@ def test_a_bomb_is_refused(taking: TestClient) -> None:
     assert "unpacks to more" in str(problem["detail"])
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=300))
 def test_other_bytes_are_a_bad_request(taking: TestClient, fresh: Store, data: bytes) -> None:
     assert post(taking, data)[0] == 400

@@ -214,7 +214,7 @@ def test_the_inputs_have_their_numbers_again_after_the_check() -> None:
     assert torch.equal(x, before)
 
 
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 @given(st.integers(1, 3), st.booleans())
 def test_correct_networks_of_any_depth_have_no_dead_work_and_follow_their_input(
     depth: int, norm: bool

@@ -28,7 +28,7 @@ LAYERS: list[Any] = [
 ]
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.lists(st.sampled_from(LAYERS), min_size=1, max_size=6))
 def test_what_the_nodes_keep_is_what_torch_packs(layers: list[Any]) -> None:
     """The walk finds the same storages as hooks on saved tensors."""

@@ -12,7 +12,7 @@ from stepmark.instruments.inspection.impression import impression, impressions
 DTYPES = [torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.int8, torch.bool, torch.complex64]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.sampled_from(DTYPES), st.integers(1, 9000), st.data())
 def test_a_change_of_any_element_is_noticed(dtype: torch.dtype, size: int, data: st.DataObject) -> None:
     values = torch.zeros(size, dtype=dtype)

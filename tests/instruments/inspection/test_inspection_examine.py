@@ -68,7 +68,7 @@ def test_modules_that_a_function_holds_count_where_training_matters() -> None:
     assert inspected(Step(torch.tanh, inputs=randn(2, 4)), Mode.FORWARD).training is None
 
 
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 @given(st.integers(1, 4), st.sampled_from([nn.Tanh, nn.GELU, nn.Identity]))
 def test_memory_of_a_step_is_what_torchs_allocator_saw(depth: int, activation: Any) -> None:
     """The highest peak of the phases, against the profiler's count. Not seen are buffers that a kernel takes

@@ -21,7 +21,7 @@ from stepmark.records.case import Mode
 from stepmark.records.inspection import NumberCheck
 from tests.instruments.inspection.bound import stepped
 
-few = settings(deadline=None, max_examples=30)
+few = settings(max_examples=30)
 
 
 def check(got: Any, expected: Any) -> NumberCheck:

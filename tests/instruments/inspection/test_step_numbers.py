@@ -104,7 +104,7 @@ def test_a_gradient_that_is_missing_is_found() -> None:
     assert "there is none" in checks["gradient of weight"].problem
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(
     st.sampled_from(["float64", "float32", "bfloat16", "float16"]),
     st.sampled_from([nn.GELU, nn.Tanh, nn.SiLU]),

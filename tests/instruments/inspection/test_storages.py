@@ -17,7 +17,7 @@ def test_views_share_a_number_and_copies_do_not() -> None:
     assert storages.numbers(x.clone()) != (number,)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=20))
 def test_numbers_are_never_given_twice(sizes: list[int]) -> None:
     """Freed memory is given out again at once, with the same address."""
@@ -29,7 +29,7 @@ def test_numbers_are_never_given_twice(sizes: list[int]) -> None:
     assert storages.peak == 4 * max(sizes)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.lists(st.tuples(st.integers(1, 50), st.booleans()), min_size=1, max_size=30))
 def test_live_and_peak_follow_any_sequence(steps: list[tuple[int, bool]]) -> None:
     """Against plain sums: a tensor is made, and the oldest may be dropped before."""

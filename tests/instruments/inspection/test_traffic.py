@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from tests.instruments.inspection.logged import logged
 
-few = settings(deadline=None, max_examples=15)
+few = settings(max_examples=15)
 
 
 def traffic(function: Callable[[], Any]) -> float:

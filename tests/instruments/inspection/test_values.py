@@ -11,7 +11,7 @@ from stepmark.instruments.inspection.values import SAMPLE, degenerate, degenerat
 from stepmark.records.inspection import Degenerate, ValueKind
 
 FLOATS = [torch.float32, torch.float64, torch.bfloat16, torch.float16]
-few = settings(deadline=None, max_examples=25)
+few = settings(max_examples=25)
 
 
 def look(tensor: torch.Tensor) -> Degenerate | None:

@@ -17,7 +17,7 @@ from stepmark.authoring.work import register_work
 from tests.instruments.inspection.logged import logged
 
 sizes = st.integers(1, 9)
-few = settings(deadline=None, max_examples=15)
+few = settings(max_examples=15)
 
 
 def flops(function: Callable[[], Any]) -> float:

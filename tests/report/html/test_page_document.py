@@ -86,7 +86,7 @@ def harmless() -> list[tuple[str, tuple[str, ...]]]:
     return shapes("plain", "axis", "a message")
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(names, names, names)
 def test_no_name_changes_the_elements_of_a_page(variant: str, axis: str, message: str) -> None:
     """Whatever a user writes, the page has the elements that it has with harmless names."""

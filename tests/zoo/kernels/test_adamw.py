@@ -44,7 +44,7 @@ def entries_of(
     return found
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(
     sizes,
     st.sampled_from([(torch.float32, torch.float32), (torch.bfloat16, torch.float32), (torch.float16,) * 2]),

@@ -10,7 +10,7 @@ from stepmark.zoo.kernels.adamw_table import UNIT, Place, pieces_of
 tensors = st.lists(st.tuples(st.integers(0, 200), st.booleans()), max_size=5)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(tensors, st.sampled_from([16, 32, 64]))
 def test_every_entry_is_in_one_piece(given_tensors: list[tuple[int, bool]], size: int) -> None:
     lengths, aligned = [one[0] for one in given_tensors], [one[1] for one in given_tensors]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from stepmark.zoo.kernels.int8 import TILES, Tile, scaled_product
 from tests.zoo.kernels.code_cases import codes, exact, numbers
 
-few = settings(deadline=None, max_examples=12)
+few = settings(max_examples=12)
 SMALL = [Tile(64, 32, 32, parts=1), Tile(64, 32, 32, parts=2, flat=False), Tile(128, 64, 64, group=2)]
 """For the interpreter, which takes a second for a large tile."""
 TOLERANCES = {torch.float32: 3e-7, torch.float16: 1e-3, torch.bfloat16: 8e-3}

@@ -18,7 +18,7 @@ def launcher() -> Launcher:
     return Launcher(importlib.import_module("doubling_kernels").doubled)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.tuples(st.integers(1, 70), st.integers(0, 5)), min_size=1, max_size=4))
 def test_every_launch_computes(launcher: Launcher, device: str, shapes: list[tuple[int, int]]) -> None:
     for size, offset in shapes:

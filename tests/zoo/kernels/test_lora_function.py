@@ -45,7 +45,7 @@ def plain_twin(layer: nn.Module) -> nn.Module:
     return other
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(st.lists(st.integers(0, 4), max_size=3).map(tuple), st.sampled_from(KINDS), st.sampled_from(DTYPES))
 def test_outputs_and_gradients_are_the_reference(
     lead: tuple[int, ...], kind: str, dtype: torch.dtype

@@ -51,7 +51,7 @@ def test_every_rank_is_the_reference(rank: int, device: str) -> None:
     check_all_ways(drawn((5,), 48, 16, rank, dtype=torch.float16, device=device), torch.float16)
 
 
-@settings(max_examples=number_of_examples(compiled=6, interpreted=3), deadline=None)
+@settings(max_examples=number_of_examples(compiled=6, interpreted=3))
 @given(
     st.integers(1, 70),
     st.integers(1, MOST_STEPS),

@@ -47,7 +47,7 @@ def expected(
     return y, [None if one is None else one.grad for one in wide]
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(
     st.integers(1, 9),
     st.integers(1, 60),

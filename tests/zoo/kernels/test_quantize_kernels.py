@@ -19,7 +19,7 @@ from stepmark.zoo.kernels.quantize import (
     quantize_whole,
 )
 
-few = settings(deadline=None, max_examples=15)
+few = settings(max_examples=15)
 DTYPES = [torch.float16, torch.bfloat16, torch.float32]
 FP8 = torch.float8_e4m3fn
 

@@ -28,7 +28,7 @@ def compare(x: torch.Tensor, g: torch.Tensor, dim: int = -1) -> None:
     assert_near(found, correct, TOLERANCES[x.dtype], beside=float(g.abs().max()))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(1, 9), st.integers(1, 60), st.sampled_from(DTYPES), st.sampled_from(TILINGS))
 def test_every_tiling_against_float64(
     device: str, num_rows: int, width: int, dtype: torch.dtype, tiling: Tiling

@@ -15,7 +15,7 @@ from stepmark.zoo.switchback_steps import Quantization
 from tests.zoo.agreement import largest_error
 from tests.zoo.kernels.switchback_cases import KINDS, both_passes, layer_of
 
-few = settings(deadline=None, max_examples=10)
+few = settings(max_examples=10)
 DTYPES = [torch.float16, torch.bfloat16, torch.float32]
 FP8_ERRORS = {"cuda": 0.08, "cpu": 0.2}
 """Of the largest output, against the layer without quantisation: codes with three bits behind the point. The
