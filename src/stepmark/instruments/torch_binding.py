@@ -201,7 +201,7 @@ class _BoundStep:
         optimizer = self._make_optimizer(trainable) if self._make_optimizer else None
         if capturable:
             make_capturable(optimizer)
-        iteration = self._iteration(leaves)
+        iteration = self._iteration(leaves, updated=optimizer is not None)
         phases: dict[str, Call] = {"forward": iteration.forward}
         if self.loss is not None:
             phases["loss"] = iteration.compute_loss
@@ -237,12 +237,13 @@ class _BoundStep:
             verify=self._verify(subject, iteration.without_optimizer, lambda: iteration.gradient),
         )
 
-    def _iteration(self, leaves: list[torch.Tensor]) -> Iteration:
+    def _iteration(self, leaves: list[torch.Tensor], *, updated: bool) -> Iteration:
         module, loss = self.forward, self.loss
         if self._autocast is not None:
             module = partial(under, self.autocast, module)
             loss = partial(under, self.autocast, loss) if loss is not None else None
-        return Iteration(module, loss, self.inputs, self.targets, leaves=leaves, seed=self.seed + 3)
+        seed = self.seed + 3
+        return Iteration(module, loss, self.inputs, self.targets, leaves=leaves, seed=seed, updated=updated)
 
     def _subject(
         self, layout: Layout, calls: tuple[Call, ...], forward: Callable[[], Any], **more: Any
