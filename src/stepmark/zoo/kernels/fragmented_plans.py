@@ -45,10 +45,11 @@ def rows_plan(
     inline: bool = True,
     dependent: bool = True,
     early: bool = False,
+    ahead: bool = False,
 ) -> Chain:
     """Few rows: weights stay in registers while rows pass. Two launches; three where the sums over splits are
     finished by a kernel of their own, not inline by every program that needs them. Early: the next kernel may
-    begin with the last of these, not at its end."""
+    begin with the last of these, not at its end. Ahead: the sums are loaded before the choice is known."""
     if not 0 < sizes.narrow <= MOST_NARROW or not 0 < sizes.rows <= MOST_ROWS:
         raise ValueError(f"expected 1 to {MOST_ROWS} rows and 1 to {MOST_NARROW} narrow features")
     split = split_for_rows(sizes, splits)
@@ -56,13 +57,13 @@ def rows_plan(
     launch = {"num_warps": num_warps, "num_stages": 1} | _dependent(dependent)
     first = _constants(sizes, split) | _features(sizes, split) | {"TILE": tile_narrow} | launch
     grid = (split.splits, -(-sizes.narrow // tile_narrow), 1)
-    key = _number((sizes[1:], splits, tile_narrow, tile, rows, num_warps, step, inline, dependent, early))
+    ways = (inline, dependent, early, ahead)
+    key = _number((sizes[1:], splits, tile_narrow, tile, rows, num_warps, step, *ways))
+    third = {"ROWS": rows, "TILE": tile, "STEP": step, "STAGES": 3, "EARLY": early, "AHEAD": ahead}
     kernels = (
         Kernel("narrow_rows", grid, first),
         _choosing(sizes, split, launch),
-        _by_rows(
-            sizes, split, {"ROWS": rows, "TILE": tile, "STEP": step, "STAGES": 3, "EARLY": early} | launch
-        ),
+        _by_rows(sizes, split, third | launch),
     )
     return Chain(sizes, split, kernels, key=key, inline=inline)
 
@@ -92,7 +93,9 @@ def tiles_plan(
     grid = (split.splits, -(-sizes.narrow // tile_narrow), 1)
     third = staged | {"TILE": tile, "STEP": step, "num_warps": num_warps}
     if by_rows:
-        last = _by_rows(sizes, split, third | {"ROWS": by_rows, "EARLY": False, "num_stages": 1})
+        last = _by_rows(
+            sizes, split, third | {"ROWS": by_rows, "EARLY": False, "AHEAD": False, "num_stages": 1}
+        )
     else:
         third |= {"SIZE": sizes.size, "OUTPUTS": sizes.outputs, "NARROW": sizes.narrow}
         third |= {"HAS_BIAS": sizes.has_bias, "ONE_BY_ONE": one_by_one}

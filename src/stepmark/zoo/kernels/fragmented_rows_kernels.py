@@ -102,13 +102,14 @@ def chosen_of(
     split = tl.arange(0, ALL_SPLITS)
     scores = scratch + tl.cast(rows, tl.int64) * 2 * SPLITS * NARROW
     score = tl.load(scores + row * SPLITS + split, split < SPLITS, other=float("-inf"))
+    if OWN > 1:  # all of them, beside the scores: one that is loaded when the group is known comes later
+        places = tl.load(scores + (rows + row) * SPLITS + split, split < SPLITS, other=0.0)
     if PIECES > 1:
         score = tl.sum(tl.reshape(score, (ALL_SPLITS // PIECES, PIECES)), 1)
     score = tl.where(score == score, score, float("inf"))
     _, group = tl.max(score, 0, return_indices=True, return_indices_tie_break_left=True)
     if OWN > 1:
-        place = tl.load(scores + (rows + row) * SPLITS + group).to(tl.int32)
-        fragment = group * OWN + place
+        fragment = group * OWN + tl.sum(tl.where(split == group, places, 0.0), 0).to(tl.int32)
     else:
         fragment = group
     return fragment, group
@@ -146,6 +147,30 @@ def hidden_of(
 
 
 @triton.jit
+def sums_of(
+    scratch, row, column, NARROW: tl.constexpr, SPLITS: tl.constexpr, ALL_SPLITS: tl.constexpr
+):  # fmt: skip
+    """What all splits add to the row's narrow features: loaded before the chosen fragment is known."""
+    split = tl.arange(0, ALL_SPLITS)
+    sums = scratch + (tl.cast(row, tl.int64) * 2 * SPLITS + split[:, None]) * NARROW + column[None, :]
+    return tl.load(sums, (split < SPLITS)[:, None] & (column < NARROW)[None, :], other=0.0)
+
+
+@triton.jit
+def hidden_from(
+    sums, scratch, row, group, column, NARROW: tl.constexpr, SPLITS: tl.constexpr, OWN: tl.constexpr,
+    PIECES: tl.constexpr, ALL_SPLITS: tl.constexpr,
+):  # fmt: skip
+    """hidden_of, from sums that are there."""
+    split = tl.arange(0, ALL_SPLITS)
+    hidden = tl.sum(tl.where((split // PIECES != group)[:, None], sums, 0.0), 0)
+    if OWN > 1:
+        without_best = scratch + (tl.cast(row, tl.int64) * 2 * SPLITS + SPLITS + group) * NARROW + column
+        hidden += tl.load(without_best, column < NARROW, other=0.0)
+    return hidden
+
+
+@triton.jit
 def choose_rows(
     scratch, hidden, chosen, rows, NARROW: tl.constexpr, SPLITS: tl.constexpr, OWN: tl.constexpr,
     PIECES: tl.constexpr, ALL_SPLITS: tl.constexpr, COLUMNS: tl.constexpr, AT_ONCE: tl.constexpr,
@@ -156,8 +181,13 @@ def choose_rows(
     column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
     after_previous_kernel(PDL)
     let_next_kernel_start(PDL)
+    if AT_ONCE == ALL_SPLITS:
+        sums = sums_of(scratch, row, column, NARROW, SPLITS, ALL_SPLITS)
     fragment, group = chosen_of(scratch, row, rows, NARROW, SPLITS, OWN, PIECES, ALL_SPLITS)
-    h = hidden_of(scratch, row, group, column, NARROW, SPLITS, OWN, PIECES, ALL_SPLITS, COLUMNS, AT_ONCE)
+    if AT_ONCE == ALL_SPLITS:
+        h = hidden_from(sums, scratch, row, group, column, NARROW, SPLITS, OWN, PIECES, ALL_SPLITS)
+    else:
+        h = hidden_of(scratch, row, group, column, NARROW, SPLITS, OWN, PIECES, ALL_SPLITS, COLUMNS, AT_ONCE)
     place = hidden + tl.cast(row, tl.int64) * NARROW + column
     tl.store(place, h.to(hidden.dtype.element_ty), column < NARROW)
     if tl.program_id(1) == 0:
@@ -170,9 +200,11 @@ def expert_rows(
     OUTPUTS: tl.constexpr, NARROW: tl.constexpr, SPLITS: tl.constexpr, OWN: tl.constexpr,
     PIECES: tl.constexpr, ALL_SPLITS: tl.constexpr, COLUMNS: tl.constexpr, AT_ONCE: tl.constexpr,
     ROWS: tl.constexpr, TILE: tl.constexpr, STEP: tl.constexpr, STAGES: tl.constexpr,
-    HAS_BIAS: tl.constexpr, READY: tl.constexpr, EARLY: tl.constexpr, PDL: tl.constexpr,
+    HAS_BIAS: tl.constexpr, READY: tl.constexpr, AHEAD: tl.constexpr, EARLY: tl.constexpr,
+    PDL: tl.constexpr,
 ):  # fmt: skip
-    """TILE outputs of ROWS rows. READY: choose_rows has been; else its work is done here, for one row."""
+    """TILE outputs of ROWS rows. READY: choose_rows has been; else its work is done here, for one row. AHEAD:
+    all sums are loaded before the choice, which takes registers and spares a load that waits for it."""
     output = tl.program_id(0) * TILE + tl.arange(0, TILE)
     column = tl.arange(0, COLUMNS)
     there = output < OUTPUTS
@@ -194,7 +226,11 @@ def expert_rows(
             fragment = tl.load(chosen + row)
             h = tl.load(hidden + row * NARROW + column, column < NARROW, other=0.0).to(tl.float32)
         else:
+            if AHEAD:
+                sums = sums_of(scratch, row, column, NARROW, SPLITS, ALL_SPLITS)
             fragment, group = chosen_of(scratch, row, rows, NARROW, SPLITS, OWN, PIECES, ALL_SPLITS)
+            if AHEAD:
+                h = hidden_from(sums, scratch, row, group, column, NARROW, SPLITS, OWN, PIECES, ALL_SPLITS)
         features = x + tl.cast(row, tl.int64) * x_stride + fragment * SIZE
         weights = weight + fragment.to(tl.int64) * SIZE * OUTPUTS + output[None, :]
         products = tl.zeros((STEP, TILE), tl.float32)
@@ -207,7 +243,7 @@ def expert_rows(
                 other=0.0,
             )
             products += tile.to(tl.float32) * values[:, None]
-        if not READY:
+        if not READY and not AHEAD:
             h = hidden_of(
                 scratch, row, group, column, NARROW, SPLITS, OWN, PIECES, ALL_SPLITS, COLUMNS, AT_ONCE
             )

@@ -118,6 +118,9 @@ def expert_tiles(
     row = first_row + number
     there = row < rows
     after_previous_kernel(PDL)
+    if not ONE_BY_ONE:  # before the narrow part, which does not wait for them
+        fragment = tl.load(chosen + row, there, other=-1)
+        of_columns = tl.load(chosen + first_row + number, there, other=-1)
     acc = tl.zeros((ROWS, TILE), tl.float32)
     acc = _narrow_part(acc, hidden, decompressor, row, there, output, NARROW, OUTPUTS, STEP)
     if HAS_BIAS:
@@ -139,8 +142,6 @@ def expert_tiles(
             part = tl.sum(weights.to(tl.float32) * values.to(tl.float32)[:, None], 0)
             acc += tl.where((number == one)[:, None], part[None, :], 0.0)
     else:
-        fragment = tl.load(chosen + row, there, other=-1)
-        of_columns = tl.load(chosen + first_row + number, there, other=-1)
         same = fragment[:, None] == of_columns[None, :]
         earlier = number[None, :] < number[:, None]
         leads = there & (tl.sum((same & earlier).to(tl.int32), 1) == 0)
