@@ -10,11 +10,12 @@ from torch import Tensor, nn
 from stepmark.instruments.torch_iteration import MOST_DIVISION, Iteration
 
 
-def started_from(iteration: Iteration, steps: int, leaf: Tensor) -> list[Tensor]:
-    """The gradients that arrive, step by step."""
+def started_from(iteration: Iteration, steps: int, leaf: Tensor, *, prepared: int) -> list[Tensor]:
+    """The gradients that arrive, step by step; a lane prepares once more after its block."""
     found = []
     for _ in range(steps):
-        iteration.prepare()
+        for _ in range(prepared):
+            iteration.prepare()
         iteration.forward()
         iteration.backward()
         assert leaf.grad is not None
@@ -22,10 +23,10 @@ def started_from(iteration: Iteration, steps: int, leaf: Tensor) -> list[Tensor]
     return found
 
 
-def of_a_leaf(shape: tuple[int, ...], *, updated: bool) -> list[Tensor]:
+def of_a_leaf(shape: tuple[int, ...], *, updated: bool, prepared: int = 1) -> list[Tensor]:
     leaf = torch.zeros(shape, requires_grad=True)
     iteration = Iteration(lambda: leaf * 1.0, None, [], [], leaves=[leaf], seed=3, updated=updated)
-    return started_from(iteration, 4, leaf)
+    return started_from(iteration, 4, leaf, prepared=prepared)
 
 
 SHAPES = st.lists(st.integers(1, 9), min_size=1, max_size=3).map(tuple)
@@ -37,9 +38,9 @@ def test_without_an_optimizer_it_stays_the_same(shape: tuple[int, ...]) -> None:
     assert all(torch.equal(other, first) for other in others)
 
 
-@given(SHAPES)
-def test_under_an_optimizer_its_sign_alternates(shape: tuple[int, ...]) -> None:
-    first, second, third, fourth = of_a_leaf(shape, updated=True)
+@given(SHAPES, st.integers(1, 3))
+def test_under_an_optimizer_its_sign_alternates(shape: tuple[int, ...], prepared: int) -> None:
+    first, second, third, fourth = of_a_leaf(shape, updated=True, prepared=prepared)
     assert torch.equal(second, -first)
     assert torch.equal(third, first)
     assert torch.equal(fourth, second)

@@ -53,9 +53,9 @@ class Iteration:
     def prepare(self) -> None:
         if self._searching and self.output is not None:
             self._add_leaves_of_the_graph()
-        self.output = self.loss = None
-        if self._opposite is not None:
+        if self._opposite is not None and self.output is not None:  # else none has run since the last time
             self.gradient, self._opposite = self._opposite, self.gradient
+        self.output = self.loss = None
         for leaf in self._leaves:
             leaf.grad = None
 
