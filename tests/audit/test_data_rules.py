@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,8 +20,10 @@ from stepmark.audit.not_audited import not_audited
 from stepmark.records.evidence import TensorFacts
 from stepmark.records.finding import Severity
 from stepmark.records.inspection import Creation, CreationKind, Degenerate, MemoryFacts, ValueKind
+from stepmark.records.trial import LaneWatch
 from tests.support.inspected import found, inspected, step
 from tests.support.properties import steady
+from tests.support.trials import TRAIN, make_lane, make_launch
 
 
 def made(*sizes: int, inputs: tuple[TensorFacts, ...]) -> CaseLanes:
@@ -135,3 +139,33 @@ def test_an_inspection_that_broke_off_is_a_note() -> None:
     assert finding.severity is Severity.NOTE
     assert finding.message.endswith("RuntimeError: it broke")
     assert not_audited(inspected(*step())) is None
+
+
+def ran(*looks: tuple[tuple[str, ...], int | None], **facts: Any) -> CaseLanes:
+    """A case launched once for each look at its weights: which were not finite, after how many rounds."""
+    case = inspected(*step(), **facts)
+    blocks = {phase: np.ones(3) for phase in TRAIN.phases}
+    lanes = []
+    for number, (names, first) in enumerate(looks):
+        watch = LaneWatch(not_finite=names, first_not_finite=first)
+        lane = replace(make_lane(case.case.variant, blocks, layout=TRAIN), watch=watch)
+        lanes.append((make_launch(case.case.cell, [lane], number=number), lane))
+    return dataclasses.replace(case, lanes=tuple(lanes))
+
+
+def test_weights_that_ran_away_in_launches_are_an_error() -> None:
+    finding = found(degenerate_data, ran((("weight", "bias"), 40), ((), None), (("weight",), 25)))
+    assert finding.severity is Severity.ERROR
+    assert finding.message == (
+        "not finite in 2 of 3 launches, seen after 25 rounds at the earliest: weight weight, weight bias"
+    )
+    assert dict(finding.numbers) == {"launches": 2.0, "rounds": 25.0}
+    assert degenerate_data(ran(((), None), ((), None))) is None
+
+
+def test_what_the_solo_pass_saw_is_told_first_where_it_is_as_grave() -> None:
+    nan = Degenerate(kind=ValueKind.WEIGHT, name="weight", elements=4, nan=4)
+    constant = Degenerate(kind=ValueKind.INPUT, name="input 0", elements=4, constant=True)
+    away = (("weight",), 3)
+    assert "4 NaN in 4" in found(degenerate_data, ran(away, degenerate=(nan,))).message
+    assert "not finite in 1 of 1 launch" in found(degenerate_data, ran(away, degenerate=(constant,))).message

@@ -582,3 +582,15 @@ def test_only_graphs_ask_for_capturable_optimizers() -> None:
     program = of(step, execution=Execution.GRAPH)
     assert [one.param_groups[0]["capturable"] for one in made] == [False, True]
     assert program.layout.phases == ("step",)
+
+
+def test_weights_that_an_optimizer_changes_are_looked_at() -> None:
+    module = nn.Linear(4, 4)
+    program = of(Step(module, inputs=randn(3, 4), optimizer=torch.optim.SGD))
+    assert program.not_finite is not None
+    program.iterate()
+    assert program.not_finite() == ()
+    with torch.no_grad():
+        module.bias[2] = float("nan")
+    assert program.not_finite() == ("bias",)
+    assert of(Step(nn.Linear(4, 4), inputs=randn(3, 4))).not_finite is None

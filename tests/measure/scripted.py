@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from random import Random
@@ -11,7 +11,7 @@ from stepmark.instruments.fake import FakeInstrument
 from stepmark.measure.failures import LaneStopped
 from stepmark.measure.lane import Bind, HostedLane
 from stepmark.measure.launch import conduct
-from stepmark.measure.protocol import BlockDone, Built, Event, Warmed
+from stepmark.measure.protocol import BlockDone, Built, Event, Spoiled, Warmed
 from stepmark.records.outcome import Cause, Failure, Outcome, Stage
 from stepmark.records.sample import Layout, pack
 from stepmark.records.settings import Settings
@@ -62,6 +62,8 @@ class ScriptedLane:
     renewal_time: int = MS
     fails_at: tuple[Stage, int | None] | None = None
     """The stage, and the round where it is one; BUILD in a round is a renewal."""
+    spoiled: bool = False
+    """Its weight is not finite at the end."""
 
     def build(self) -> Sequence[Event]:
         self._enter(Stage.BUILD, None)
@@ -82,6 +84,9 @@ class ScriptedLane:
         self.instrument.advance(self.block_time)
         return [BlockDone(variant=self.variant, round=number, nanoseconds=(self.block_time, number))]
 
+    def end(self, number: int) -> Sequence[Event]:
+        return [Spoiled(variant=self.variant, round=number, weights=("weight",))] if self.spoiled else []
+
     def _enter(self, stage: Stage, number: int | None) -> None:
         if self.fails_at == (stage, number):
             raise LaneStopped(BROKE)
@@ -93,10 +98,14 @@ def conducted(
     settings: Settings = QUICK,
     *,
     fails: Mapping[str, tuple[Stage, int | None]] | None = None,
+    spoiled: Collection[str] = (),
 ) -> list[Event]:
     """The events of a launch of scripted lanes."""
     events: list[Event] = []
     instrument = FakeInstrument()
-    lanes = [ScriptedLane(name, instrument, fails_at=(fails or {}).get(name)) for name in variants]
+    lanes = [
+        ScriptedLane(name, instrument, fails_at=(fails or {}).get(name), spoiled=name in spoiled)
+        for name in variants
+    ]
     conduct(lanes, random=Random(seed), settings=settings, emit=events.append, now=instrument.now)
     return events

@@ -18,7 +18,7 @@ from stepmark.instruments.fake import FakeDevice, FakeInstrument
 from stepmark.measure.failures import LaneStopped
 from stepmark.measure.lane import FIRST, HostedLane
 from stepmark.measure.program import Program
-from stepmark.measure.protocol import BlockDone, Built, Event, FlagsChanged, Warmed
+from stepmark.measure.protocol import BlockDone, Built, Event, FlagsChanged, Spoiled, Warmed
 from stepmark.measure.steady import LEAST
 from stepmark.records.outcome import Cause, Outcome, Stage
 from stepmark.records.sample import unpack
@@ -412,3 +412,28 @@ def test_blocks_on_a_device_are_longer_and_count_the_flush() -> None:
 
     assert iterations(0.0) == pytest.approx(4 * QUICK.block_seconds / 1e-4, rel=0.05)
     assert iterations(3e-4) == pytest.approx(4 * QUICK.block_seconds / 4e-4, rel=0.05)
+
+
+# ── weights ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_weights_are_looked_at_before_a_lane_is_built_anew_and_at_its_end() -> None:
+    fake, ruined = FakeInstrument(), [("weight",), (), ("weight", "bias")]
+
+    def bind() -> Program:
+        program = fake.step({"forward": MS})
+        return dataclasses.replace(program, not_finite=lambda: ruined.pop(0))
+
+    lane = hosted(fake, bind)
+    warmed_up(lane)
+    assert only(Spoiled, lane.renew(4)) == Spoiled(variant="mine", round=4, weights=("weight",))
+    assert lane.renew(8) == ()
+    assert only(Spoiled, lane.end(9)) == Spoiled(variant="mine", round=9, weights=("weight", "bias"))
+    assert ruined == []
+
+
+def test_where_no_weight_changes_none_is_looked_at() -> None:
+    fake = FakeInstrument()
+    lane = hosted(fake, lambda: fake.step({"forward": MS}))
+    warmed_up(lane)
+    assert lane.end(3) == ()

@@ -24,6 +24,7 @@ from stepmark.measure.protocol import (
     LaneFailed,
     RenewalBegan,
     RoundBegan,
+    Spoiled,
     Warmed,
 )
 from stepmark.records.outcome import Stage
@@ -328,3 +329,19 @@ def test_hosted_lanes_are_timed_exactly_in_company() -> None:
             assert step == forward + backward == 3 * forward
             assert forward % (int(event.variant) * MS) == 0
     assert {variant for _, variant in blocks(events)} == {"1", "2", "3"}
+
+
+@steady
+@given(seeds, lanes, st.data())
+def test_lanes_that_live_are_looked_at_once_after_the_last_round(
+    seed: int, variants: list[str], data: st.DataObject
+) -> None:
+    spoiled = data.draw(st.sets(st.sampled_from(variants)))
+    gone = data.draw(st.sampled_from(variants))
+    events = conducted(seed, variants, fails={gone: (Stage.ROUNDS, 1)}, spoiled=spoiled)
+    rounds = len(orders(events))
+    found = [event for event in events if isinstance(event, Spoiled)]
+    assert sorted(event.variant for event in found) == sorted(spoiled - {gone})
+    assert all(event.round == rounds for event in found)
+    last_block = max(i for i, event in enumerate(events) if isinstance(event, BlockDone))
+    assert all(events.index(event) > last_block for event in found)

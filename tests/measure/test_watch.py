@@ -15,7 +15,7 @@ from stepmark.measure.assemble import Ended, Timing, lane_watch, launch_trial
 from stepmark.measure.assignment import LaunchAssignment
 from stepmark.measure.lane import HostedLane
 from stepmark.measure.launch import conduct
-from stepmark.measure.protocol import BlockDone, Entered, Event, Paced
+from stepmark.measure.protocol import BlockDone, Entered, Event, Paced, Spoiled
 from stepmark.measure.watch import READINGS, LaneSights, ProcessSights, Sight, Unwatched
 from stepmark.records.card import CardReading
 from stepmark.records.case import Case, Cell
@@ -262,3 +262,10 @@ def test_a_card_is_glanced_at_after_the_blocks_whose_memory_is_read_and_told_wit
     assert list(unpack(card.rounds)) == [block.round for block in read]
     assert list(unpack(card.clocks)) == list(range(1000, 1000 + len(read)))
     assert card.num_held_down == len(read)
+
+
+def test_the_first_look_that_found_weights_not_finite_is_kept() -> None:
+    looks = [Spoiled(variant="a", round=n, weights=weights) for n, weights in ((7, ("x",)), (9, ("x", "y")))]
+    watch = lane_watch([], looks)
+    assert (watch.not_finite, watch.first_not_finite) == (("x",), 7)
+    assert lane_watch([], looks[1:]).not_finite == ("x", "y")

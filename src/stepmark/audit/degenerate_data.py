@@ -1,10 +1,11 @@
 """degenerate-data: tensors are all zero, constant, denormal, NaN or infinite.
 
 Evidence. The values of inputs, weights, output and gradients after an instrumented iteration. NaN anywhere is
-          an error. Infinite outputs and gradients, inputs that are zero or constant, and one denormal number
-          in a hundred or more are warnings. Weights of two and more dimensions that are zero, and zero
-          gradients, are notes: a LoRA layer starts like that. Infinite inputs are left alone: masks have
-          them.
+          an error, and so are weights that an optimizer led to NaN or infinity in the course of a launch,
+          seen when the lane was built anew or ended. Infinite outputs and gradients, inputs that are zero or
+          constant, and one denormal number in a hundred or more are warnings. Weights of two and more
+          dimensions that are zero, and zero gradients, are notes: a LoRA layer starts like that. Infinite
+          inputs are left alone: masks have them.
 Why.      Zeros skip work in sparse and quantised kernels, constants hit the same table entry, denormal
           numbers are up to a hundred times slower on some processors, and nobody can see in NaN whether the
           layer is right.
@@ -13,7 +14,7 @@ Why.      Zeros skip work in sparse and quantised kernels, constants hit the sam
 from __future__ import annotations
 
 from stepmark.audit.lanes import CaseLanes
-from stepmark.audit.quantities import listed
+from stepmark.audit.quantities import counted, listed
 from stepmark.records.finding import Finding, FindingName, Severity
 from stepmark.records.inspection import Degenerate, ValueKind
 
@@ -26,10 +27,12 @@ def degenerate_data(case: CaseLanes) -> Finding | None:
     """Once per case: the gravest kind, with the first tensors."""
     tensors = case.inspection.degenerate if case.inspection else ()
     doubts = [(*doubt, tensor) for tensor in tensors if (doubt := _doubt(tensor)) is not None]
+    grave = list(Severity)
+    severity = max((severity for severity, *_ in doubts), key=grave.index, default=Severity.NOTE)
+    if severity is not Severity.ERROR and (ran_away := _ran_away(case)) is not None:
+        return ran_away
     if not doubts:
         return None
-    grave = list(Severity)
-    severity = max((severity for severity, *_ in doubts), key=grave.index)
     named = [f"{_name(tensor)} {text}" for own, text, tensor in doubts if own is severity]
     return Finding(
         name=FindingName.DEGENERATE_DATA,
@@ -42,6 +45,25 @@ def degenerate_data(case: CaseLanes) -> Finding | None:
             ("nan", float(sum(tensor.nan for *_, tensor in doubts))),
             ("infinite", float(sum(tensor.infinite for *_, tensor in doubts))),
         ),
+    )
+
+
+def _ran_away(case: CaseLanes) -> Finding | None:
+    """Of launches: what the solo pass, some dozens of steps long, could not see yet."""
+    looked_at = [lane for _, lane in case.lanes if lane.rounds]
+    spoiled = [lane.watch for lane in looked_at if lane.watch.not_finite]
+    if not spoiled:
+        return None
+    first = min(watch.first_not_finite or 0 for watch in spoiled)
+    launches, rounds = counted(len(looked_at), "launch", "es"), counted(first, "round")
+    weights = listed([f"weight {name}" for name in spoiled[0].not_finite])
+    return Finding(
+        name=FindingName.DEGENERATE_DATA,
+        severity=Severity.ERROR,
+        case=case.id,
+        message=f"not finite in {len(spoiled)} of {launches}, seen after {rounds} at the earliest: {weights}",
+        remedy="training runs away while it is timed: lower the learning rate, or clip gradients",
+        numbers=(("launches", float(len(spoiled))), ("rounds", float(first))),
     )
 
 

@@ -8,7 +8,15 @@ from stepmark.engines.control import is_ready
 from stepmark.engines.process import Tick, WorkerProcess
 from stepmark.measure.command import Command
 from stepmark.measure.failures import LaneStopped
-from stepmark.measure.protocol import BlockDone, Built, Event, FlagsChanged, LaneFailed, Warmed
+from stepmark.measure.protocol import (
+    BlockDone,
+    Built,
+    Event,
+    FlagsChanged,
+    LaneFailed,
+    Spoiled,
+    Warmed,
+)
 
 
 class RemoteLane:
@@ -36,6 +44,9 @@ class RemoteLane:
         """The process counts its own rounds."""
         return self._turn(Command.BLOCK_AFTER_LEAD_IN if lead_in else Command.BLOCK)
 
+    def end(self, number: int) -> Sequence[Event]:  # noqa: ARG002
+        return self._turn(Command.END)
+
     def leave(self) -> None:
         """Send the process home and wait for it."""
         if not self._worker.watch(0.0):
@@ -51,7 +62,8 @@ class RemoteLane:
         for event in events:
             if isinstance(event, LaneFailed):
                 raise LaneStopped(event.failure)
-        return [event for event in events if isinstance(event, Built | Warmed | BlockDone | FlagsChanged)]
+        said = Built | Warmed | BlockDone | FlagsChanged | Spoiled
+        return [event for event in events if isinstance(event, said)]
 
     def _send(self, command: Command) -> None:
         assert self._worker.turns is not None

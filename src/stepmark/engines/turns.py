@@ -28,6 +28,9 @@ def take_turns(lane: Lane, emit: Callable[[Event], object], turns: socket.socket
                 case Command.RENEW:
                     emit(Entered(stage=Stage.BUILD, variant=lane.variant, round=number))
                     events = lane.renew(number)
+                case Command.END:
+                    emit(Entered(stage=Stage.ROUNDS, variant=lane.variant, round=number))
+                    events = lane.end(number)
                 case Command.BLOCK | Command.BLOCK_AFTER_LEAD_IN as command:
                     emit(Entered(stage=Stage.ROUNDS, variant=lane.variant, round=number))
                     events = lane.block(number, lead_in=command is Command.BLOCK_AFTER_LEAD_IN)

@@ -31,6 +31,7 @@ from stepmark.instruments.inspection.examine import examine
 from stepmark.instruments.inspection.numbers import check_operations
 from stepmark.instruments.inspection.step_numbers import Claim, check_step
 from stepmark.instruments.inspection.subject import Subject, named_parameters
+from stepmark.instruments.inspection.values import not_finite
 from stepmark.instruments.l2_flush import flush_of
 from stepmark.instruments.prediction import refuse_hopeless
 from stepmark.instruments.torch_evidence import declared, evidence_of
@@ -234,6 +235,7 @@ class _BoundStep:
                 claims=declared(self.step),
             ),
             examine=partial(examine, subject),
+            not_finite=partial(not_finite, subject.parameters) if optimizer is not None else None,
             verify=self._verify(subject, iteration.without_optimizer, lambda: iteration.gradient),
         )
 

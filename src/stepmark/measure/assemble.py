@@ -24,6 +24,7 @@ from stepmark.measure.protocol import (
     RenewalBegan,
     RoundBegan,
     SoloDone,
+    Spoiled,
     Warmed,
 )
 from stepmark.measure.sampler import Block
@@ -127,6 +128,7 @@ class _LaneNotes:
     warmed: Warmed | None = None
     blocks: list[BlockDone] = field(default_factory=list)
     changes: list[FlagChange] = field(default_factory=list)
+    spoiled: list[Spoiled] = field(default_factory=list)
     failure: Failure | None = None
 
     def take(self, event: Event) -> None:
@@ -139,6 +141,8 @@ class _LaneNotes:
                 self.blocks.append(event)
             case FlagsChanged():
                 self.changes.append(event.change)
+            case Spoiled():
+                self.spoiled.append(event)
             case LaneFailed():
                 self.failure = event.failure
 
@@ -156,7 +160,7 @@ class _LaneNotes:
             ),
             rounds=pack(block.round for block in self.blocks),
             flag_changes=tuple(self.changes),
-            watch=lane_watch(self.blocks),
+            watch=lane_watch(self.blocks, self.spoiled),
             clock_seconds=self.built.clock_seconds if self.built else 0.0,
             failure=replace(self.failure, launch=launch) if self.failure else None,
         )
@@ -174,8 +178,8 @@ def sample_of(phase: str, iterations: int, place: int, blocks: Sequence[BlockDon
     )
 
 
-def lane_watch(blocks: Sequence[BlockDone]) -> LaneWatch:
-    """Of blocks in the order of their rounds."""
+def lane_watch(blocks: Sequence[BlockDone], spoiled: Sequence[Spoiled] = ()) -> LaneWatch:
+    """Of blocks, and of what was found when lanes were built anew or ended, in the order of their rounds."""
     compiled = [block.round for block in blocks if block.compilations]
     read = [block for block in blocks if block.grown is not None and block.own is not None]
     return LaneWatch(
@@ -184,6 +188,8 @@ def lane_watch(blocks: Sequence[BlockDone]) -> LaneWatch:
         live_bytes=_thinned_sums(block.grown or 0 for block in read),
         own_bytes=_thinned_sums(block.own or 0 for block in read),
         card=pack_readings((block.round, block.card) for block in blocks if block.card is not None),
+        not_finite=spoiled[0].weights if spoiled else (),
+        first_not_finite=spoiled[0].round if spoiled else None,
     )
 
 

@@ -18,3 +18,5 @@ class Command(IntEnum):
     """An unclocked iteration, then a block."""
     RENEW = 8
     """Build the lane anew."""
+    END = 9
+    """All rounds are over."""

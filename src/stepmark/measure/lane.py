@@ -11,7 +11,7 @@ from stepmark.measure.block_size import QUEUED_LONGER, block_size
 from stepmark.measure.failures import LaneStopped, forget_frames, from_exception
 from stepmark.measure.instrument import Instrument
 from stepmark.measure.program import Program
-from stepmark.measure.protocol import BlockDone, Built, Event, FlagsChanged, Warmed
+from stepmark.measure.protocol import BlockDone, Built, Event, FlagsChanged, Spoiled, Warmed
 from stepmark.measure.sampler import Block, clock_cost, run_block, take_block
 from stepmark.measure.steady import LEAST, is_steady
 from stepmark.measure.watch import LaneSights, ProcessSights, Unwatched
@@ -49,6 +49,8 @@ class Lane(Protocol):
     def renew(self, number: int) -> Sequence[Event]: ...
 
     def block(self, number: int, *, lead_in: bool = False) -> Sequence[Event]: ...
+
+    def end(self, number: int) -> Sequence[Event]: ...
 
 
 class HostedLane:
@@ -94,11 +96,15 @@ class HostedLane:
     def renew(self, number: int) -> Sequence[Event]:
         """Build the lane anew before the round of that number: other memory, other values, the same blocks.
         The old one is gone before the new one is made, so that a lane never takes its memory twice."""
-        return self._guarded(Stage.BUILD, number, self._renew)
+        return self._guarded(Stage.BUILD, number, lambda: self._renew(number))
 
     def block(self, number: int, *, lead_in: bool = False) -> Sequence[Event]:
         """One block, with `lead_in` after an unclocked iteration."""
         return self._guarded(Stage.ROUNDS, number, lambda: self._block(number, lead_in=lead_in))
+
+    def end(self, number: int) -> Sequence[Event]:
+        """After so many rounds: a last look at the weights."""
+        return self._guarded(Stage.ROUNDS, number, lambda: self._spoiled(number))
 
     def _guarded(self, stage: Stage, number: int | None, act: Callable[[], Event | None]) -> Sequence[Event]:
         """Whatever the user's code does here ends with the lane: exceptions stop it, global flags it changed
@@ -134,7 +140,8 @@ class HostedLane:
         self._process.settle()
         return Warmed(variant=self._variant, warmup=warmup, iterations=self._iterations)
 
-    def _renew(self) -> None:
+    def _renew(self, number: int) -> Spoiled | None:
+        spoiled = self._spoiled(number)
         del self._program
         gc.collect()
         self._program = self._bind()
@@ -145,6 +152,12 @@ class HostedLane:
             runs += 1
         self._leave_nothing_behind()
         self._process.settle()
+        return spoiled
+
+    def _spoiled(self, number: int) -> Spoiled | None:
+        """Steps may lead where no number is finite long after the solo pass has looked."""
+        weights = self._program.not_finite() if self._program.not_finite else ()
+        return Spoiled(variant=self._variant, round=number, weights=weights) if weights else None
 
     def _block(self, number: int, *, lead_in: bool) -> BlockDone:
         self._sights.before()

@@ -68,6 +68,7 @@ def conduct(
         number += 1
     if pace is not None:
         emit(pace())
+    conductor.end(alive, number)
 
 
 def _goes_on(rounds: int, sampled: float, num_lanes: int, settings: Settings) -> bool:
@@ -109,6 +110,11 @@ class _Conductor:
         act: Act = lambda lane: lane.renew(number)  # noqa: E731
         return [lane for lane in order if self._survives(lane, Stage.BUILD, number, act)]
 
+    def end(self, lanes: list[Lane], number: int) -> None:
+        """A last look at every lane; what it finds is said, and nothing else."""
+        for lane in lanes:
+            self._carries_out(lane, number, lambda lane: lane.end(number))
+
     def _block(self, number: int) -> Act:
         def block(lane: Lane) -> Sequence[Event]:
             lead_in = self._lead_in and lane.variant != self._last
@@ -119,6 +125,9 @@ class _Conductor:
 
     def _survives(self, lane: Lane, stage: Stage, number: int | None, act: Act) -> bool:
         self._emit(Entered(stage=stage, variant=lane.variant, round=number))
+        return self._carries_out(lane, number, act)
+
+    def _carries_out(self, lane: Lane, number: int | None, act: Act) -> bool:
         try:
             events = act(lane)
         except LaneStopped as stopped:

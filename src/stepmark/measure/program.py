@@ -35,6 +35,8 @@ class Program:
     """What the solo pass reads off after its plain steps."""
     examine: Callable[[], Inspection] | None = None
     """Two iterations under instruments, after the plain steps: nothing is timed in its process afterwards."""
+    not_finite: Callable[[], tuple[str, ...]] | None = None
+    """Names of weights with NaN or infinite numbers in them now; None where no weight changes."""
     verify: Callable[[], tuple[NumberCheck, ...]] | None = None
     """The numbers against the reference; None where the case declares none."""
 

@@ -214,6 +214,15 @@ class FlagsChanged(Record, frozen=True, kw_only=True, tag="flags"):
     change: FlagChange
 
 
+class Spoiled(Record, frozen=True, kw_only=True, tag="spoiled"):
+    """When the lane was built anew or ended some of its weights were not finite."""
+
+    variant: str
+    round: int
+    """The first of the new instance, or the number of rounds."""
+    weights: tuple[str, ...]
+
+
 class LaneFailed(Record, frozen=True, kw_only=True, tag="failed"):
     """The lane stopped; variant is None when the whole process did."""
 
@@ -285,6 +294,7 @@ Event = (
     | BlockDone
     | Paced
     | FlagsChanged
+    | Spoiled
     | LaneFailed
     | SoloDone
     | Ready

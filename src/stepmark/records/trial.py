@@ -81,6 +81,10 @@ class LaneWatch(Record, frozen=True, kw_only=True):
     """Packed: how much of it came in the course of these blocks, which tells the lanes of a process apart."""
     card: CardReadings | None = None
     """Of an accelerator, right after some of the blocks; None where nobody asked it."""
+    not_finite: tuple[str, ...] = ()
+    """Weights that an optimizer had led to NaN or infinity when the lane was built anew, or ended."""
+    first_not_finite: int | None = None
+    """The number of rounds after which that was first seen."""
 
 
 class LaneTrial(Record, frozen=True, kw_only=True):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from math import inf, isfinite, nan
+
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stepmark.instruments.inspection.values import SAMPLE, degenerate, degenerates
+from stepmark.instruments.inspection.values import SAMPLE, degenerate, degenerates, not_finite
 from stepmark.records.inspection import Degenerate, ValueKind
 
 FLOATS = [torch.float32, torch.float64, torch.bfloat16, torch.float16]
@@ -81,3 +83,19 @@ def test_a_large_tensor_is_sampled_and_scaled_up() -> None:
 def test_names_and_dimensions_come_along() -> None:
     (found,) = degenerates(ValueKind.WEIGHT, [("a", torch.zeros(2, 3)), ("b", torch.tensor([1.0, 2.0]))])
     assert (found.kind, found.name, found.dimensions) == (ValueKind.WEIGHT, "a", 2)
+
+
+@given(
+    st.dictionaries(st.sampled_from("abcd"), st.sampled_from([0.0, 1.0, 1e30, nan, inf, -inf])),
+    st.sampled_from([torch.float32, torch.float64, torch.bfloat16]),
+)
+def test_weights_that_are_not_finite_are_named(values: dict[str, float], dtype: torch.dtype) -> None:
+    tensors = {name: torch.ones(3, 4, dtype=dtype) for name in values}
+    for name, value in values.items():
+        tensors[name][1, 2] = value
+    strange = [name for name, value in values.items() if not isfinite(value)]
+    assert [*not_finite(tensors)] == strange
+
+
+def test_what_has_no_floating_point_numbers_is_finite() -> None:
+    assert not_finite({"a": torch.ones(3, dtype=torch.int8), "b": torch.empty(0)}) == ()

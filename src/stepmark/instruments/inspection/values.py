@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import torch
 
@@ -20,6 +20,18 @@ def degenerates(kind: ValueKind, tensors: Iterable[tuple[str, torch.Tensor]]) ->
         found = degenerate(kind, name, tensor)
         if found is not None:
             yield found
+
+
+def not_finite(tensors: Mapping[str, torch.Tensor]) -> tuple[str, ...]:
+    """Names of those with NaN or infinite numbers among what is looked at."""
+    return tuple(name for name, tensor in tensors.items() if not _is_finite(tensor))
+
+
+def _is_finite(tensor: torch.Tensor) -> bool:
+    values = _floats(tensor)
+    if values is None or not values.numel():
+        return True
+    return all(_finite(one.item()) for one in torch.aminmax(_in_steps(values, SAMPLE)))
 
 
 def degenerate(kind: ValueKind, name: str, tensor: torch.Tensor) -> Degenerate | None:
