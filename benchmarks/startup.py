@@ -16,7 +16,7 @@ from statistics import median
 
 from stepmark.engines.local import LocalEngine
 from stepmark.engines.process import WorkerProcess
-from stepmark.measure.protocol import Describe
+from stepmark.measure.requests import Describe
 from stepmark.records.settings import Settings
 from stepmark.records.source import FileSource
 

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepmark.measure.command import Command
-from stepmark.measure.protocol import VERSION, Began, Event, Request
+from stepmark.measure.protocol import Began, Event
+from stepmark.measure.requests import VERSION, Request
 from tests.support.arbitrary import records
 
 REQUESTS = get_args(Request)

@@ -14,7 +14,7 @@ import sys
 import msgspec
 
 from stepmark.measure.journal import JournalWriter
-from stepmark.measure.protocol import Request
+from stepmark.measure.requests import Request
 
 _REQUESTS: msgspec.msgpack.Decoder[Request] = msgspec.msgpack.Decoder(Request)
 

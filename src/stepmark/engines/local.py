@@ -28,15 +28,12 @@ from stepmark.measure.engine import CutOff
 from stepmark.measure.launch import conduct
 from stepmark.measure.profile_assignment import TracingAssignment, WeighingAssignment
 from stepmark.measure.profile_trials import tracing_trial, weighing_trial
-from stepmark.measure.protocol import (
-    CeilingsMeasured,
+from stepmark.measure.protocol import CeilingsMeasured, Described, Event, Refused
+from stepmark.measure.requests import (
     Describe,
-    Described,
-    Event,
     FirstIterations,
     LaneAlone,
     MeasureCeilings,
-    Refused,
     Request,
     Solo,
     TakeTrace,

@@ -18,7 +18,8 @@ from stepmark.errors import EngineError
 from stepmark.measure.assemble import last_entered
 from stepmark.measure.failures import from_exit, from_hang
 from stepmark.measure.journal import JournalReader, new_journal_file
-from stepmark.measure.protocol import Event, Finished, Request
+from stepmark.measure.protocol import Event, Finished
+from stepmark.measure.requests import Request
 from stepmark.records.outcome import Failure
 
 _TAIL = 16_384

@@ -8,15 +8,7 @@ from stepmark.engines.control import is_ready
 from stepmark.engines.process import Tick, WorkerProcess
 from stepmark.measure.command import Command
 from stepmark.measure.failures import LaneStopped
-from stepmark.measure.protocol import (
-    BlockDone,
-    Built,
-    Event,
-    FlagsChanged,
-    LaneFailed,
-    Spoiled,
-    Warmed,
-)
+from stepmark.measure.protocol import BlockDone, Built, Event, FlagsChanged, LaneFailed, Spoiled, Warmed
 
 
 class RemoteLane:

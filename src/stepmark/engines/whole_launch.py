@@ -13,7 +13,8 @@ from stepmark.measure.assemble import Ended, last_entered, launch_trial
 from stepmark.measure.assignment import LaunchAssignment
 from stepmark.measure.engine import CutOff
 from stepmark.measure.one_after_another import one_after_another
-from stepmark.measure.protocol import Event, LaneFailed, Launch
+from stepmark.measure.protocol import Event, LaneFailed
+from stepmark.measure.requests import Launch
 from stepmark.records.trial import LaunchTrial
 
 

@@ -39,20 +39,22 @@ from stepmark.measure.launch import conduct
 from stepmark.measure.profiler_cost import weigh_profiler
 from stepmark.measure.program import Program
 from stepmark.measure.protocol import (
-    VERSION,
     Began,
     CeilingsMeasured,
-    Describe,
     Described,
     Entered,
     Event,
     Finished,
+    LaneFailed,
+    Refused,
+)
+from stepmark.measure.requests import (
+    VERSION,
+    Describe,
     FirstIterations,
     LaneAlone,
-    LaneFailed,
     Launch,
     MeasureCeilings,
-    Refused,
     Request,
     Solo,
     TakeTrace,

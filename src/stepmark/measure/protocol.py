@@ -1,4 +1,4 @@
-"""The protocol between runner and worker: typed, versioned requests and events.
+"""The protocol between runner and worker: requests (requests.py), and the events that answer them.
 
 A worker is given one Request and writes Events to a journal in memory it shares with the runner (journal.py);
 standard input, output and error are not part of it, so nothing a bench file prints, closes or redirects can
@@ -10,8 +10,8 @@ Version history
 
 from __future__ import annotations
 
+from stepmark.measure.requests import VERSION
 from stepmark.records.card import CardReading
-from stepmark.records.case import Case
 from stepmark.records.ceilings import Ceilings
 from stepmark.records.environment import TorchFacts
 from stepmark.records.evidence import Evidence
@@ -20,105 +20,8 @@ from stepmark.records.outline import SuiteOutline
 from stepmark.records.profile import CostRound, Trace
 from stepmark.records.record import Record
 from stepmark.records.sample import Layout, Sample
-from stepmark.records.settings import Settings
-from stepmark.records.source import Source
 from stepmark.records.trial import FlagChange, Warmup
 from stepmark.records.warmup import Iteration, Reading
-
-VERSION = 1
-
-
-# ── requests ────────────────────────────────────────────────────────────────────────────────────────
-
-
-class Describe(Record, frozen=True, kw_only=True, tag="describe"):
-    """Import the sources and say what they define."""
-
-    sources: tuple[Source, ...]
-    device: str
-    threads: int | None
-    version: int = VERSION
-
-
-class Solo(Record, frozen=True, kw_only=True, tag="solo"):
-    """One case alone."""
-
-    source: Source
-    case: Case
-    settings: Settings
-    seed: str
-    version: int = VERSION
-
-
-class Launch(Record, frozen=True, kw_only=True, tag="launch"):
-    """All lanes of a cell in this process."""
-
-    source: Source
-    cases: tuple[Case, ...]
-    settings: Settings
-    seed: str
-    version: int = VERSION
-
-
-class LaneAlone(Record, frozen=True, kw_only=True, tag="lane"):
-    """One lane in this process, driven by commands."""
-
-    source: Source
-    case: Case
-    settings: Settings
-    seed: str
-    version: int = VERSION
-
-
-class FirstIterations(Record, frozen=True, kw_only=True, tag="first-iterations"):
-    """The first iterations of one case alone, one by one, with the process's gauges."""
-
-    source: Source
-    case: Case
-    iterations: int
-    settings: Settings
-    seed: str
-    version: int = VERSION
-
-
-class TakeTrace(Record, frozen=True, kw_only=True, tag="trace"):
-    """Some iterations of one case alone under the profiler."""
-
-    source: Source
-    case: Case
-    iterations: int
-    settings: Settings
-    seed: str
-    trace_file: str | None = None
-    """Where the trace is to be written: absolute."""
-    nvtx: bool = False
-    """Put NVTX ranges around the phases, where the device knows them."""
-    version: int = VERSION
-
-
-class WeighProfiler(Record, frozen=True, kw_only=True, tag="weigh-profiler"):
-    """Blocks of one case alone, with the profiler and without it in turn."""
-
-    source: Source
-    case: Case
-    rounds: int
-    settings: Settings
-    seed: str
-    version: int = VERSION
-
-
-class MeasureCeilings(Record, frozen=True, kw_only=True, tag="ceilings"):
-    """The best rates of a device, with nothing of the user's around."""
-
-    device: str
-    threads: int | None
-    version: int = VERSION
-
-
-Request = Describe | Solo | Launch | LaneAlone | FirstIterations | TakeTrace | WeighProfiler | MeasureCeilings
-
-
-# ── events ──────────────────────────────────────────────────────────────────────────────────────────
 
 
 class Began(Record, frozen=True, kw_only=True, tag="began"):
