@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -41,6 +42,12 @@ def test_a_step_becomes_one_graph_and_its_whole_the_only_phase() -> None:
     assert len(graphs_of(captured.calls)) == 1
     assert captured.inspect is not None
     assert captured.inspect() == Evidence(layout=captured.layout, parameters=7)
+
+
+@pytest.mark.parametrize(("repeats", "times"), [(REPEATS, 2), (1, 1)])
+def test_a_graph_holds_one_of_each_iteration_unless_they_are_to_be_cold(repeats: int, times: int) -> None:
+    program = replace(FakeInstrument().step({"forward": 1}), cycle=2)
+    assert capture(program, CPU, repeats=repeats).times == (times,)
 
 
 def test_operations_have_a_graph_each() -> None:
@@ -138,6 +145,25 @@ def test_a_replayed_step_trains() -> None:
         levels.append(float(parameter.detach()[0]))
     assert levels == sorted(levels, reverse=True)
     assert len(set(levels)) == 5
+
+
+@pytest.mark.gpu
+def test_a_replay_of_a_step_without_a_loss_leads_back_to_where_it_began() -> None:
+    without = Suite("without", modes=["train"])
+    layer = torch.nn.Linear(16, 16)
+
+    @without.variant(baseline=True)
+    def sgd(_: Any) -> Step:
+        return Step(layer, inputs=randn(8, 16), optimizer=lambda p: torch.optim.SGD(p, lr=0.1))
+
+    cell = Cell(suite="without", device="cuda", mode=Mode.TRAIN, execution=Execution.GRAPH)
+    program = bind(without.variants["sgd"], Case(variant="sgd", cell=cell), seed=3)
+    program.iterate()
+    assert program.times == (2,)
+    before = layer.weight.detach().clone()
+    for _ in range(50):
+        program.iterate()
+    torch.testing.assert_close(layer.weight.detach(), before, rtol=0.0, atol=1e-4)
 
 
 @pytest.mark.gpu

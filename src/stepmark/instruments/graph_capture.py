@@ -1,7 +1,7 @@
 """Capturing: a program's calls recorded once into CUDA graphs, and the graphs replayed in their place.
 
 A program with a whole becomes one graph, and the whole its only phase: inside a replay there is no moment at
-which a phase ends. Operations, and a forward pass, have a graph each. Capturing happens in the first call:
+which a phase ends. Where iterations alternate, the graph holds one of each. Operations, and a forward pass, have a graph each. Capturing happens in the first call:
 WARM_UP iterations run as they are on a stream of their own, where libraries choose kernels, compilers compile
 and optimizers make their state; the last of them under torch's watch for waits, whose traceback names the
 line that a graph could not hold. Then one iteration is captured.
@@ -60,11 +60,14 @@ def capture(program: Program, device: torch.device, *, repeats: int = REPEATS) -
         return replace(program, calls=calls)
     names = tuple(phase for phase in layout.phases if phase != layout.whole)
     whole = Layout(phases=(layout.whole,), primary=layout.whole)
+    each = dict(zip(names, program.calls, strict=True))
+    cycle = program.cycle if repeats > 1 else 1
     return replace(
         program,
         layout=whole,
-        calls=(Replay(dict(zip(names, program.calls, strict=True)), prepare=program.prepare, device=device),),
+        calls=(Replay(each, prepare=program.prepare, device=device, cycle=cycle),),
         prepare=None,
+        cycle=1,
         inspect=_with_layout(program.inspect, whole) if program.inspect else None,
     )
 
@@ -85,12 +88,18 @@ class Replay:
     """One or several calls as a graph, captured when first called."""
 
     def __init__(
-        self, calls: Mapping[str, Call], *, prepare: Call | None, device: torch.device, repeats: int = 1
+        self,
+        calls: Mapping[str, Call],
+        *,
+        prepare: Call | None,
+        device: torch.device,
+        repeats: int = 1,
+        cycle: int = 1,
     ) -> None:
-        """`repeats` is how often the graph holds the calls if they are short."""
+        """`repeats` is how often the graph holds the calls if they are short, `cycle` if they are not."""
         self._calls, self._prepare, self._device = calls, prepare, device
         self._repeats = repeats
-        self.times = 1
+        self.times = cycle
         """How often the graph holds them."""
         self._graph: torch.cuda.CUDAGraph | None = None
         self._replay: Call = self._first
@@ -126,7 +135,9 @@ class Replay:
     def _capture(self, graph: torch.cuda.CUDAGraph, stream: torch.cuda.Stream) -> None:
         try:
             with torch.cuda.device(self._device), torch.cuda.graph(graph, stream=stream):
-                for _ in range(self.times):
+                for number in range(self.times):
+                    if number and self._prepare is not None:
+                        self._prepare()
                     self._each_call()
         except torch.OutOfMemoryError:
             raise

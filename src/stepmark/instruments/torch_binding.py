@@ -225,6 +225,7 @@ class _BoundStep:
             layout=layout,
             calls=tuple(phases.values()),
             prepare=iteration.prepare,
+            cycle=iteration.cycle,
             inspect=partial(
                 evidence_of,
                 layout,

@@ -40,6 +40,8 @@ class Iteration:
         self._leaves = leaves
         self._seed = seed
         self._alternates = updated and loss is None
+        self.cycle = 2 if self._alternates else 1
+        """Iterations after which the same gradient comes again."""
         self._searching = True
         self.output: Any = None
         self.loss: Any = None

@@ -24,6 +24,8 @@ class Program:
     prepare: Call | None = None
     """Runs before each iteration, outside the clock: clears gradients, drops the last graph.
     None lets iterations follow each other directly."""
+    cycle: int = 1
+    """Iterations after which all is as before: a graph of whole iterations holds so many."""
     context: Callable[[], AbstractContextManager[object]] = nullcontext
     """Entered around a block, outside the clock: gradients off, for instance."""
     flush: Call | None = None
