@@ -1,10 +1,11 @@
 """Capturing: a program's calls recorded once into CUDA graphs, and the graphs replayed in their place.
 
 A program with a whole becomes one graph, and the whole its only phase: inside a replay there is no moment at
-which a phase ends. Where iterations alternate, the graph holds one of each. Operations, and a forward pass, have a graph each. Capturing happens in the first call:
-WARM_UP iterations run as they are on a stream of their own, where libraries choose kernels, compilers compile
-and optimizers make their state; the last of them under torch's watch for waits, whose traceback names the
-line that a graph could not hold. Then one iteration is captured.
+which a phase ends. Where iterations alternate, the graph holds one of each. Operations, and a forward pass,
+have a graph each. Capturing happens in the first call: WARM_UP iterations run as they are on a stream of
+their own, where libraries choose kernels, compilers compile and optimizers make their state; the last of them
+under torch's watch for waits, whose traceback names the line that a graph could not hold. Then one iteration
+is captured.
 
 Replays of a graph with one tiny kernel follow each other every 4.7 µs on an H200, whatever the kernel takes.
 So a graph of a short operation, or forward pass, holds it REPEATS times, as it would be one of many in a
@@ -96,7 +97,7 @@ class Replay:
         repeats: int = 1,
         cycle: int = 1,
     ) -> None:
-        """`repeats` is how often the graph holds the calls if they are short, `cycle` if they are not."""
+        """`repeats` is how often the graph holds the calls if they are short, `cycle` otherwise."""
         self._calls, self._prepare, self._device = calls, prepare, device
         self._repeats = repeats
         self.times = cycle
