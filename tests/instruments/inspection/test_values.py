@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import inf, isfinite, nan
+from typing import Any
 
 import pytest
 import torch
@@ -99,3 +100,16 @@ def test_weights_that_are_not_finite_are_named(values: dict[str, float], dtype: 
 
 def test_what_has_no_floating_point_numbers_is_finite() -> None:
     assert not_finite({"a": torch.ones(3, dtype=torch.int8), "b": torch.empty(0)}) == ()
+
+
+class Closed(torch.Tensor):
+    """Knows no operation."""
+
+    @classmethod
+    def __torch_function__(cls, func: Any, *_: Any) -> Any:
+        raise NotImplementedError(func)
+
+
+def test_what_allows_no_look_is_not_called_spoiled() -> None:
+    closed = torch.full((3,), nan).as_subclass(Closed)
+    assert not_finite({"closed": closed, "open": torch.full((3,), nan)}) == ("open",)

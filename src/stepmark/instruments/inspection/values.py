@@ -28,10 +28,14 @@ def not_finite(tensors: Mapping[str, torch.Tensor]) -> tuple[str, ...]:
 
 
 def _is_finite(tensor: torch.Tensor) -> bool:
-    values = _floats(tensor)
-    if values is None or not values.numel():
+    """As far as can be known: tensors of other kinds, quantised ones for instance, may not allow a look."""
+    try:
+        values = _floats(tensor)
+        if values is None or not values.numel():
+            return True
+        return all(_finite(one.item()) for one in torch.aminmax(_in_steps(values, SAMPLE)))
+    except (RuntimeError, NotImplementedError, TypeError, ValueError):
         return True
-    return all(_finite(one.item()) for one in torch.aminmax(_in_steps(values, SAMPLE)))
 
 
 def degenerate(kind: ValueKind, name: str, tensor: torch.Tensor) -> Degenerate | None:
