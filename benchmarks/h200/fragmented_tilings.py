@@ -32,17 +32,11 @@ MORE_ONE: dict[str, dict[str, Any]] = {
     "rows-16x32x32": {"splits": 16, "tile_narrow": 32, "tile": 32},
     "rows-32x32x64-early": {"splits": 32, "tile_narrow": 32, "tile": 64, "early": True},
     "rows-32x64x32": {"splits": 32, "tile_narrow": 64, "tile": 32},
-    "rows-32x32x64-ahead": {"splits": 32, "tile_narrow": 32, "tile": 64, "ahead": True},
     "rows-32x32x16w2-ahead": {"splits": 32, "tile_narrow": 32, "tile": 16, "num_warps": 2, "ahead": True},
-    "rows-16x32x32-ahead": {"splits": 16, "tile_narrow": 32, "tile": 32, "ahead": True},
-    "rows-16x64x64w8-ahead": {
-        "splits": 16,
-        "tile_narrow": 64,
-        "tile": 64,
-        "num_warps": 8,
-        "ahead": True,
-    },
-    "rows-8x32x64w8-ahead": {"splits": 8, "tile_narrow": 32, "tile": 64, "num_warps": 8, "ahead": True},
+    "rows-32x32x16w4-ahead": {"splits": 32, "tile_narrow": 32, "tile": 16, "ahead": True},
+    "rows-32x32x16w8-ahead": {"splits": 32, "tile_narrow": 32, "tile": 16, "num_warps": 8, "ahead": True},
+    "rows-32x32x32w8": {"splits": 32, "tile_narrow": 32, "tile": 32, "num_warps": 8},
+    "rows-16x32x32w8-ahead": {"splits": 16, "tile_narrow": 32, "tile": 32, "num_warps": 8, "ahead": True},
 }
 MORE_FEW: dict[str, dict[str, Any]] = {
     "tiles-32x256": {"tile": 32, "step": 256},

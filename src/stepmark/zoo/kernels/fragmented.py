@@ -112,7 +112,20 @@ ONE: dict[str, dict[str, Any]] = {
     "rows-32x32x16w2": {"splits": 32, "tile_narrow": 32, "tile": 16, "num_warps": 2},
     "rows-32x64x32w2": {"splits": 32, "tile_narrow": 64, "tile": 32, "num_warps": 2},
     "rows-32x32x32-ahead": {"splits": 32, "tile_narrow": 32, "tile": 32, "ahead": True},
-    "rows-16x32x64-ahead": {"splits": 16, "tile_narrow": 32, "tile": 64, "ahead": True},
+    "rows-32x32x32w8-ahead": {
+        "splits": 32,
+        "tile_narrow": 32,
+        "tile": 32,
+        "num_warps": 8,
+        "ahead": True,
+    },
+    "rows-32x64x32w8-ahead": {
+        "splits": 32,
+        "tile_narrow": 64,
+        "tile": 32,
+        "num_warps": 8,
+        "ahead": True,
+    },
 }
 """For one row: splits, tile of narrow features, tile of outputs, warps."""
 

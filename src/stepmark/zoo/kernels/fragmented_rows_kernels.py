@@ -161,12 +161,16 @@ def hidden_from(
     sums, scratch, row, group, column, NARROW: tl.constexpr, SPLITS: tl.constexpr, OWN: tl.constexpr,
     PIECES: tl.constexpr, ALL_SPLITS: tl.constexpr,
 ):  # fmt: skip
-    """hidden_of, from sums that are there."""
+    """hidden_of, from sums that are there. What is to be loaded comes before what is to be added up, which
+    waits for all warps."""
     split = tl.arange(0, ALL_SPLITS)
-    hidden = tl.sum(tl.where((split // PIECES != group)[:, None], sums, 0.0), 0)
+    others = tl.where((split // PIECES != group)[:, None], sums, 0.0)
     if OWN > 1:
-        without_best = scratch + (tl.cast(row, tl.int64) * 2 * SPLITS + SPLITS + group) * NARROW + column
-        hidden += tl.load(without_best, column < NARROW, other=0.0)
+        place = scratch + (tl.cast(row, tl.int64) * 2 * SPLITS + SPLITS + group) * NARROW + column
+        without_best = tl.load(place, column < NARROW, other=0.0)
+        hidden = tl.sum(others, 0) + without_best
+    else:
+        hidden = tl.sum(others, 0)
     return hidden
 
 
@@ -192,6 +196,15 @@ def choose_rows(
     tl.store(place, h.to(hidden.dtype.element_ty), column < NARROW)
     if tl.program_id(1) == 0:
         tl.store(chosen + row, fragment)
+
+
+@triton.jit
+def features_and_weights(features, weights, at, there, SIZE: tl.constexpr, OUTPUTS: tl.constexpr):
+    """Of a fragment: some of the row's features, and their weights for a tile of outputs."""
+    inside = at < SIZE
+    values = tl.load(features + at, inside, other=0.0).to(tl.float32)
+    rows_of_weights = weights + at.to(tl.int64)[:, None] * OUTPUTS
+    return values, tl.load(rows_of_weights, inside[:, None] & there[None, :], other=0.0)
 
 
 @triton.jit
@@ -229,19 +242,17 @@ def expert_rows(
             if AHEAD:
                 sums = sums_of(scratch, row, column, NARROW, SPLITS, ALL_SPLITS)
             fragment, group = chosen_of(scratch, row, rows, NARROW, SPLITS, OWN, PIECES, ALL_SPLITS)
-            if AHEAD:
-                h = hidden_from(sums, scratch, row, group, column, NARROW, SPLITS, OWN, PIECES, ALL_SPLITS)
         features = x + tl.cast(row, tl.int64) * x_stride + fragment * SIZE
         weights = weight + fragment.to(tl.int64) * SIZE * OUTPUTS + output[None, :]
-        products = tl.zeros((STEP, TILE), tl.float32)
-        for k in tl.range(0, SIZE, STEP, num_stages=STAGES):
-            inside = k + step < SIZE
-            values = tl.load(features + k + step, inside, other=0.0).to(tl.float32)
-            tile = tl.load(
-                weights + (k + step).to(tl.int64)[:, None] * OUTPUTS,
-                inside[:, None] & there[None, :],
-                other=0.0,
-            )
+        if AHEAD and not READY:  # the first weights are on their way while the sums are added up
+            values, tile = features_and_weights(features, weights, step, there, SIZE, OUTPUTS)
+            h = hidden_from(sums, scratch, row, group, column, NARROW, SPLITS, OWN, PIECES, ALL_SPLITS)
+            products = tile.to(tl.float32) * values[:, None]
+        else:
+            products = tl.zeros((STEP, TILE), tl.float32)
+        BEGIN: tl.constexpr = STEP if AHEAD and not READY else 0
+        for k in tl.range(BEGIN, SIZE, STEP, num_stages=STAGES):
+            values, tile = features_and_weights(features, weights, k + step, there, SIZE, OUTPUTS)
             products += tile.to(tl.float32) * values[:, None]
         if not READY and not AHEAD:
             h = hidden_of(
