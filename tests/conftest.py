@@ -35,6 +35,7 @@ BENCHES = Path(__file__).parent / "benches"
 
 LONG = (
     *("zoo/", "store/", "browser/", "instruments/inspection/", "instruments/test_torch_watch.py"),
+    *("benchmarks/test_hopper.py",),
     *("test_pipeline.py", "test_selftest.py", "suites/test_builtin_suites.py"),
     *("web/test_web_pages.py", "web/test_web_admission.py", "web/test_web_upload.py"),
     *("cli/test_doctor_command.py", "cli/test_mistakes.py", "cli/test_plot_command.py"),
