@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from stepmark.zoo.kernels import softmax
-from stepmark.zoo.kernels.softmax_tiling import backward_tiling, forward_tiling
+from stepmark.zoo.kernels.softmax_tiling import FEW_ROWS, backward_tiling, forward_tiling
 
 
 def softmax_rows(x: Tensor) -> Tensor:
@@ -45,11 +45,16 @@ def _differentiable_gradient(gradient: Tensor, shares: Tensor) -> Tensor:
 
 
 def _forward(x: Tensor) -> Tensor:
-    return softmax.forward(_contiguous(x), tiling=forward_tiling(x.shape[-1]))
+    return softmax.forward(_contiguous(x), tiling=forward_tiling(x.shape[-1], few=_are_few(x)))
 
 
 def _backward(gradient: Tensor, shares: Tensor) -> Tensor:
-    return softmax.backward(_contiguous(gradient), shares, tiling=backward_tiling(shares.shape[-1]))
+    tiling = backward_tiling(shares.shape[-1], few=_are_few(shares))
+    return softmax.backward(_contiguous(gradient), shares, tiling=tiling)
+
+
+def _are_few(x: Tensor) -> bool:
+    return x.numel() < FEW_ROWS * x.shape[-1]
 
 
 def _contiguous(x: Tensor) -> Tensor:
