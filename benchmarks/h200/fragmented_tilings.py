@@ -46,14 +46,6 @@ MORE_FEW: dict[str, dict[str, Any]] = {
 MORE_GROUPS: dict[str, dict[str, Any]] = {
     "groups-64x256x32": {"rows": 64, "tile": 256, "step": 32, "span": 2, "num_warps": 8},
     "groups-64x128x32w8": {"rows": 64, "tile": 128, "step": 32, "span": 4, "num_warps": 8},
-    "groups-64x128x32w8-apart": {
-        "rows": 64,
-        "tile": 128,
-        "step": 32,
-        "span": 4,
-        "num_warps": 8,
-        "fused": False,
-    },
     "groups-64x64x32": {"rows": 64, "tile": 64, "step": 32, "span": 8},
     "groups-32x128x32": {"rows": 32, "tile": 128, "step": 32, "span": 4},
     "groups-16x128x32-span1": {"rows": 16, "tile": 128, "step": 32},
@@ -95,7 +87,7 @@ def plans(shape: Shape) -> dict[str, Callable[[], Any]]:
     elif rows <= 16:
         kinds = [(tiles_plan, fragmented.FEW | MORE_FEW)]
     else:
-        kinds = [(GroupsPlan, fragmented.GROUPS | MORE_GROUPS)]
+        kinds = [(GroupsPlan, fragmented.GROUPS | fragmented.GROUPS_OF_FLOAT32 | MORE_GROUPS)]
     found = {name: _later(kind, sizes, **options) for kind, named in kinds for name, options in named.items()}
     return {**found, "masked": lambda: fragmented.masked}
 

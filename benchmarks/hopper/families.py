@@ -78,8 +78,9 @@ def products() -> Calls:
 
 def fragmented_layers() -> Calls:
     """Evaluation with one row, with few and with many."""
+    groups = fragmented.GROUPS | fragmented.GROUPS_OF_FLOAT32
     for (n, number), dtype in product([(8192, 128), (2048, 2)], (SINGLE, HALF)):
-        for rows, plans in ((1, fragmented.ONE), (16, fragmented.FEW), (4096, fragmented.GROUPS)):
+        for rows, plans in ((1, fragmented.ONE), (16, fragmented.FEW), (4096, groups)):
             maker: Any = {1: rows_plan, 16: tiles_plan}.get(rows, GroupsPlan)
             sizes = Sizes(rows, number, n // number, n, n // 32, dtype, has_bias=False)
             for name, options in plans.items():

@@ -153,6 +153,22 @@ GROUPS: dict[str, dict[str, Any]] = {
 }
 """Rows, outputs and depth of a tile."""
 
+GROUPS_OF_FLOAT32: dict[str, dict[str, Any]] = {
+    "groups-16x128x32-apart": GROUPS["groups-16x128x32-apart"],
+    "groups-64x128x32-apart": GROUPS["groups-64x128x32-apart"],
+    "groups-64x128x32w8-apart": {
+        "rows": 64,
+        "tile": 128,
+        "step": 32,
+        "span": 4,
+        "num_warps": 8,
+        "fused": False,
+    },
+    "groups-16x128x32": GROUPS["groups-16x128x32"],
+}
+"""For products that matrix units do not compute: deeper tiles spill registers, up to 4.8 kB a thread
+(`python -m benchmarks.hopper fragmented`), and were never the fastest."""
+
 
 def candidates(sizes: Sizes, *, keep: bool = False) -> dict[str, Plan]:
     """By name; the first is taken where nothing can be measured."""
@@ -164,7 +180,8 @@ def candidates(sizes: Sizes, *, keep: bool = False) -> dict[str, Plan]:
     elif has_few and sizes.rows <= MOST_ROWS_OF_A_TILE:
         plans |= {name: tiles_plan(sizes, **options) for name, options in FEW.items()}
     if sizes.rows > MOST_ROWS_OF_A_TILE or not has_few:
-        plans |= {name: GroupsPlan(sizes, **options) for name, options in GROUPS.items()}
+        groups = GROUPS_OF_FLOAT32 if sizes.dtype is torch.float32 else GROUPS
+        plans |= {name: GroupsPlan(sizes, **options) for name, options in groups.items()}
     return plans | {"masked": masked}
 
 
