@@ -7,7 +7,7 @@ import stepmark as sm
 
 RATE = 0.1
 
-suite = sm.Suite("optimizers", axes={"features": [256]})
+suite = sm.Suite("optimizers", axes={"features": [64]})
 
 
 def step(c, optimizer):
