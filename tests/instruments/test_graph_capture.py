@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +16,7 @@ from stepmark.authoring.workload import Ops, Step
 from stepmark.errors import Uncapturable
 from stepmark.instruments.event_clock import EventInstrument
 from stepmark.instruments.fake import FakeInstrument
-from stepmark.instruments.graph_capture import REPEATS, Replay, capture, graphs_of, make_capturable
+from stepmark.instruments.graph_capture import REPEATS, WARM_UP, Replay, capture, graphs_of, make_capturable
 from stepmark.instruments.torch_binding import bind
 from stepmark.measure.program import Program
 from stepmark.measure.sampler import run_block
@@ -48,6 +50,37 @@ def test_a_step_becomes_one_graph_and_its_whole_the_only_phase() -> None:
 def test_a_graph_holds_one_of_each_iteration_unless_they_are_to_be_cold(repeats: int, times: int) -> None:
     program = replace(FakeInstrument().step({"forward": 1}), cycle=2)
     assert capture(program, CPU, repeats=repeats).times == (times,)
+
+
+class NoGraph:
+    """Stands for a CUDA graph where there is no device; a replay is written down."""
+
+    def __init__(self, log: list[str]) -> None:
+        self.log = log
+
+    def replay(self) -> None:
+        self.log.append("replay")
+
+
+@pytest.mark.parametrize("cycle", [1, 2])
+def test_iterations_of_a_graph_are_prepared_one_by_one(cycle: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    log: list[str] = []
+    stream = SimpleNamespace(wait_stream=lambda _: None)
+    for name in ("device", "stream", "graph"):
+        monkeypatch.setattr(torch.cuda, name, lambda *_, **__: nullcontext())
+    for name in ("Stream", "current_stream"):
+        monkeypatch.setattr(torch.cuda, name, lambda *_: stream)
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", lambda: NoGraph(log))
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
+    monkeypatch.setattr(torch.cuda, "get_sync_debug_mode", lambda: 0)
+    monkeypatch.setattr(torch.cuda, "set_sync_debug_mode", lambda _: None)
+    calls = {"step": lambda: log.append("step")}
+    replay = Replay(calls, prepare=lambda: log.append("prepare"), device=CPU, cycle=cycle)
+    replay()
+    replay()
+    captured = ["prepare", "step"] * cycle
+    assert log == ["prepare", "step"] * WARM_UP + captured + ["replay", "replay"]
+    assert replay.times == cycle
 
 
 def test_operations_have_a_graph_each() -> None:
