@@ -24,7 +24,7 @@ TAKEN = ("sgd", "momentum", "adam", "adamw fused", "rmsprop", "adagrad")
 
 
 def stack(number: int) -> tuple[nn.Module, torch.Tensor, Any]:
-    """The same for the same number: layers, their input, an optimizer's name."""
+    """The same for the same number: layers, their input, and what makes their optimizer."""
     draw = random.Random(number)
     torch.manual_seed(number)
     names = draw.choices(sorted(PLAIN), k=draw.randint(1, 4))

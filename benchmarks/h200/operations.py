@@ -53,6 +53,8 @@ def measured(shape: Shape, rate: float, chosen: list[str]) -> Iterator[Row]:
         except Exception as failure:
             row["failed"] = f"{type(failure).__name__}: {str(failure)[:200]}"
             traceback.print_exc(limit=2)
+        if missing := {"forward_eager", "training_eager"} - {*called[name]}:
+            row.setdefault("failed", f"not timed from Python: {', '.join(sorted(missing))}")
         torch.cuda.synchronize()
         yield row
 

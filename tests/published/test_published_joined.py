@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from stepmark.errors import UsageError
 from stepmark.pipeline import judged
 from stepmark.published.joined import joined
 from stepmark.records.run import Recording, RunStatus
@@ -97,3 +99,11 @@ def test_what_was_cut_short_makes_the_whole_so_unless_all_of_it_was_measured_aga
 
 def test_one_is_itself() -> None:
     assert joined([WHOLE]) is WHOLE
+
+
+def test_runs_of_other_machines_are_not_joined() -> None:
+    other = session(1, SIZES[2:])
+    torch = replace(other.run.environment.torch, version="9.9.9")
+    run = replace(other.run, environment=replace(other.run.environment, torch=torch))
+    with pytest.raises(UsageError, match=r"not joined: .*; .*torch 9\.9\.9"):
+        joined([session(0, SIZES[:2]), replace(other, run=run)])

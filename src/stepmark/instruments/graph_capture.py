@@ -4,8 +4,8 @@ A program with a whole becomes one graph, and the whole its only phase: inside a
 which a phase ends. Where iterations alternate, the graph holds one of each. Operations, and a forward pass,
 have a graph each. Capturing happens in the first call: WARM_UP iterations run as they are on a stream of
 their own, where libraries choose kernels, compilers compile and optimizers make their state; the last of them
-under torch's watch for waits, whose traceback names the line that a graph could not hold. Then one iteration
-is captured.
+under torch's watch for waits, whose traceback names the line that a graph could not hold. Then an iteration,
+or one of each, is captured.
 
 Replays of a graph with one tiny kernel follow each other every 4.7 µs on an H200, whatever the kernel takes.
 So a graph of a short operation, or forward pass, holds it REPEATS times, as it would be one of many in a

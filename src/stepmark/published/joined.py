@@ -1,6 +1,7 @@
 """Runs joined to one: what several sessions on machines of one kind measured of the same suites.
 
-A cell is taken whole from one run, as its variants were measured in company: the newest that launched it.
+A cell is taken whole from one run, as its variants were measured in company: the newest that launched it. The
+whole is told to be of one machine, so runs are not joined across accelerators, drivers or versions of torch.
 """
 
 from __future__ import annotations
@@ -9,17 +10,20 @@ from collections.abc import Collection, Iterable, Sequence
 
 from msgspec.structs import replace
 
+from stepmark.errors import UsageError
 from stepmark.records.outline import SuiteOutline
 from stepmark.records.run import Recording, Run, RunStatus
 from stepmark.records.source import Source
 
 
 def joined(recordings: Sequence[Recording]) -> Recording:
-    """One recording under the name and in the surroundings of the newest. At least one is given."""
+    """One recording under the name and in the surroundings of the newest; a UsageError where those of the
+    others differ. At least one is given."""
     by_age = sorted(recordings, key=lambda each: each.run.started)
     newest = by_age[-1].run
     if len(by_age) == 1:
         return by_age[0]
+    _refuse_unlike([each.run for each in by_age])
     owners = _owners(by_age)
     sources, outlines = _told([each.run for each in by_age])
     cases = dict.fromkeys(
@@ -40,6 +44,22 @@ def joined(recordings: Sequence[Recording]) -> Recording:
             launch for each in by_age for launch in each.launches if owners[launch.cell.id] == each.run.id
         ),
     )
+
+
+def _refuse_unlike(runs: Iterable[Run]) -> None:
+    told = sorted({_surroundings(run) for run in runs})
+    if len(told) > 1:
+        raise UsageError(
+            f"runs of other machines are not joined: {'; '.join(told)}",
+            remedy="measure and compare one suite at a time",
+        )
+
+
+def _surroundings(run: Run) -> str:
+    """What a time depends on whatever the suite."""
+    torch = run.environment.torch
+    drivers = sorted({card.driver for card in torch.cards if card.driver})
+    return ", ".join([*torch.devices, *(f"driver {one}" for one in drivers), f"torch {torch.version}"])
 
 
 def _owners(by_age: Iterable[Recording]) -> dict[str, str]:
