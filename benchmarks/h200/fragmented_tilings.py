@@ -28,20 +28,39 @@ from stepmark.zoo.kernels.fragmented_sizes import Parameters, Sizes
 Shape = tuple[int, int, int, str]
 """Features in and out, rows, fragments, dtype."""
 
+_W2, _W4, _W8 = ({"splits": 32, "tile_narrow": 32, "num_warps": warps} for warps in (2, 4, 8))
 MORE_ONE: dict[str, dict[str, Any]] = {
-    "rows-16x32x32": {"splits": 16, "tile_narrow": 32, "tile": 32},
-    "rows-32x32x64-early": {"splits": 32, "tile_narrow": 32, "tile": 64, "early": True},
-    "rows-32x64x32": {"splits": 32, "tile_narrow": 64, "tile": 32},
-    "rows-32x32x16w2-ahead": {"splits": 32, "tile_narrow": 32, "tile": 16, "num_warps": 2, "ahead": True},
-    "rows-32x32x16w4-ahead": {"splits": 32, "tile_narrow": 32, "tile": 16, "ahead": True},
-    "rows-32x32x16w8-ahead": {"splits": 32, "tile_narrow": 32, "tile": 16, "num_warps": 8, "ahead": True},
-    "rows-32x32x32w8": {"splits": 32, "tile_narrow": 32, "tile": 32, "num_warps": 8},
-    "rows-16x32x32w8-ahead": {"splits": 16, "tile_narrow": 32, "tile": 32, "num_warps": 8, "ahead": True},
+    "rows-32x32x32-late": _W4 | {"tile": 32, "late": True},
+    "rows-32x32x64-late": _W4 | {"tile": 64, "late": True},
+    "rows-32x32x16w2-late": _W2 | {"tile": 16, "late": True},
+    "rows-32x32x16w2-ahead": _W2 | {"tile": 16, "ahead": True},
+    "rows-32x32x16w2-ahead-late": _W2 | {"tile": 16, "ahead": True, "late": True},
+    "rows-32x32x16w2-deep-late": _W2 | {"tile": 16, "step": 256, "late": True},
+    "rows-32x32x16w4-late": _W4 | {"tile": 16, "late": True},
+    "rows-32x32x16w4-ahead": _W4 | {"tile": 16, "ahead": True},
+    "rows-32x32x16w4-ahead-late": _W4 | {"tile": 16, "ahead": True, "late": True},
+    "rows-32x32x16w4-deep": _W4 | {"tile": 16, "step": 256},
+    "rows-32x32x16w4-deep-late": _W4 | {"tile": 16, "step": 256, "late": True},
+    "rows-32x32x16w4-deep-ahead-late": _W4 | {"tile": 16, "step": 256, "ahead": True, "late": True},
+    "rows-32x32x32w8-deep-late": _W8 | {"tile": 32, "step": 256, "late": True},
+    "rows-32x32x32w8-deep-ahead": _W8 | {"tile": 32, "step": 256, "ahead": True},
+    "rows-32x32x32w8-deep-ahead-late": _W8 | {"tile": 32, "step": 256, "ahead": True, "late": True},
+    "rows-32x32x64w8-deep-late": _W8 | {"tile": 64, "step": 128, "late": True},
+    "rows-16x16x32-late": {"splits": 16, "tile_narrow": 16, "tile": 32, "late": True},
+    "rows-16x32x16w2-ahead-late": _W2 | {"splits": 16, "tile": 16, "ahead": True, "late": True},
+    "rows-32x64x32w2-late": _W2 | {"tile_narrow": 64, "tile": 32, "late": True},
 }
 MORE_FEW: dict[str, dict[str, Any]] = {
-    "tiles-32x256": {"tile": 32, "step": 256},
-    "tiles-64x128w8": {"tile": 64, "step": 128, "num_warps": 8},
-    "singles-64x64w2": {"tile": 64, "step": 64, "one_by_one": True, "num_warps": 2},
+    "tiles-64x128-ahead": {"tile": 64, "step": 128, "stages": 4, "ahead": True},
+    "tiles-32x128-ahead": {"tile": 32, "step": 128, "stages": 5, "ahead": True},
+    "tiles-32x128-ahead-16": {"tile": 32, "step": 128, "stages": 5, "ahead": True, "splits": 16},
+    "tiles-32x128x16-ahead": {"tile": 32, "step": 128, "stages": 5, "ahead": True, "tile_narrow": 16},
+    "tiles-32x64-ahead": {"tile": 32, "step": 64, "stages": 6, "ahead": True},
+    "tiles-32x64w2-ahead": {"tile": 32, "step": 64, "num_warps": 2, "stages": 5, "ahead": True},
+    "tiles-16x128-ahead": {"tile": 16, "step": 128, "stages": 5, "ahead": True},
+    "tiles-16x128w2-ahead": {"tile": 16, "step": 128, "num_warps": 2, "stages": 5, "ahead": True},
+    "tiles-32x256-ahead": {"tile": 32, "step": 256, "stages": 4, "ahead": True},
+    "singles-32x64w2-ahead": {"tile": 32, "step": 64, "one_by_one": True, "num_warps": 2, "ahead": True},
 }
 MORE_GROUPS: dict[str, dict[str, Any]] = {
     "groups-64x256x32": {"rows": 64, "tile": 256, "step": 32, "span": 2, "num_warps": 8},
@@ -61,14 +80,17 @@ def shapes(what: str) -> list[Shape]:
             (4096, 1, 128, "float32"),
             (2048, 1, 2, "float32"),
             *((8192, 1, number, "bfloat16") for number in (128, 32, 2)),
-            (4096, 1, 128, "bfloat16"),
+            *((4096, 1, number, "bfloat16") for number in (128, 2)),
+            (2048, 1, 2, "bfloat16"),
         ]
     if what == "few":
         return [
-            *((8192, 16, number, "float32") for number in (128, 32, 2)),
-            *((8192, 8, number, "float32") for number in (128, 8)),
-            *((2048, 8, number, "float32") for number in (2, 8)),
-            *((8192, 16, number, "bfloat16") for number in (128, 8)),
+            *((8192, 16, number, "float32") for number in (128, 2)),
+            (8192, 8, 128, "float32"),
+            (2048, 16, 2, "float32"),
+            *((2048, rows, number, "bfloat16") for rows in (8, 16) for number in (2, 8, 32)),
+            *((4096, rows, number, "bfloat16") for rows in (8, 16) for number in (2, 8, 128)),
+            *((8192, 16, number, "bfloat16") for number in (128, 2)),
         ]
     return [
         (4096, 2048, 128, "bfloat16"),

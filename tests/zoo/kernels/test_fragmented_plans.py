@@ -35,12 +35,14 @@ def groups(sizes: Sizes, **options: Any) -> GroupsPlan:
 
 PLANS: dict[str, Any] = {
     "rows": rows,
-    "rows, sums ahead": lambda sizes, splits: rows(sizes, splits, ahead=True),
+    "rows, sums ahead": lambda sizes, splits: rows(sizes, splits, ahead=True, late=True),
     "rows, then choice": lambda sizes, splits: rows(sizes, splits, inline=False, early=True),
     "tiles": tiles,
     "tiles of large steps": lambda sizes, splits: tiles(sizes, splits, step=64),
+    "tiles, narrow ahead": lambda sizes, splits: tiles(sizes, splits, ahead=True),
     "tiles, then rows": lambda sizes, splits: tiles(sizes, splits, by_rows=2),
     "singles": lambda sizes, splits: tiles(sizes, splits, one_by_one=True),
+    "singles, narrow ahead": lambda sizes, splits: tiles(sizes, splits, one_by_one=True, ahead=True),
     "groups": lambda sizes, splits: groups(sizes),
     "groups, apart": lambda sizes, splits: groups(sizes, fused=False),
     "masked": lambda sizes, splits: fragmented.masked,

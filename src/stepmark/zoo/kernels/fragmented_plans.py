@@ -45,19 +45,23 @@ def rows_plan(
     inline: bool = True,
     dependent: bool = True,
     early: bool = False,
+    late: bool = False,
     ahead: bool = False,
 ) -> Chain:
     """Few rows: weights stay in registers while rows pass. Two launches; three where the sums over splits are
     finished by a kernel of their own, not inline by every program that needs them. Early: the next kernel may
-    begin with the last of these, not at its end. Ahead: the sums are loaded before the choice is known."""
+    begin with the last of these, not at its end. Late: the second may begin at the end of the first, not with
+    it: beside the first its programs may be placed unevenly.
+    Ahead: the sums are loaded before the choice is known."""
     if not 0 < sizes.narrow <= MOST_NARROW or not 0 < sizes.rows <= MOST_ROWS:
         raise ValueError(f"expected 1 to {MOST_ROWS} rows and 1 to {MOST_NARROW} narrow features")
     split = split_for_rows(sizes, splits)
     dependent = dependent and _has_dependent_launch()
     launch = {"num_warps": num_warps, "num_stages": 1} | _dependent(dependent)
-    first = _constants(sizes, split) | _features(sizes, split) | {"TILE": tile_narrow} | launch
+    first = _constants(sizes, split) | _features(sizes, split) | launch
+    first |= {"TILE": tile_narrow, "LATE": late}
     grid = (split.splits, -(-sizes.narrow // tile_narrow), 1)
-    ways = (inline, dependent, early, ahead)
+    ways = (inline, dependent, early, late, ahead)
     key = _number((sizes[1:], splits, tile_narrow, tile, rows, num_warps, step, *ways))
     third = {"ROWS": rows, "TILE": tile, "STEP": step, "STAGES": 3, "EARLY": early, "AHEAD": ahead}
     kernels = (
@@ -79,10 +83,11 @@ def tiles_plan(
     stages: int = 3,
     one_by_one: bool = False,
     by_rows: int = 0,
+    ahead: bool = False,
 ) -> Chain:
     """Up to 32 rows as one tile for their narrow features. Then every fragment that one of them chose is read
     once and multiplied with the whole tile; or, one by one, each row's fragment for it alone, in one program
-    for all rows or, by rows, in one for few."""
+    for all rows or, by rows, in one for few. Ahead: the decompressor is loaded before the choice is known."""
     if not 0 < sizes.narrow <= MOST_NARROW or not 0 < sizes.rows <= MOST_ROWS_OF_A_TILE:
         raise ValueError(f"expected 1 to {MOST_ROWS_OF_A_TILE} rows and 1 to {MOST_NARROW} narrow features")
     split, launch = split_for_tiles(sizes, splits), _dependent(_has_dependent_launch())
@@ -99,8 +104,9 @@ def tiles_plan(
     else:
         third |= {"SIZE": sizes.size, "OUTPUTS": sizes.outputs, "NARROW": sizes.narrow}
         third |= {"HAS_BIAS": sizes.has_bias, "ONE_BY_ONE": one_by_one}
+        third["COLUMNS"] = max(16, next_power(sizes.narrow)) if ahead else 0
         last = Kernel("expert_tiles", (-(-sizes.outputs // tile), 1, 1), third)
-    configuration = (splits, tile, step, tile_narrow, num_warps, stages, one_by_one, by_rows)
+    configuration = (splits, tile, step, tile_narrow, num_warps, stages, one_by_one, by_rows, ahead)
     key = _number((sizes[1:], next_power(sizes.rows), *configuration))
     kernels = (Kernel("narrow_tiles", grid, first), _choosing(sizes, split, launch), last)
     return Chain(sizes, split, kernels, key=key, inline=False)

@@ -49,15 +49,17 @@ def split_features(
 def narrow_rows(
     x, selector, compressor, scratch, rows, x_stride, SIZE: tl.constexpr, FRAGMENTS: tl.constexpr,
     NARROW: tl.constexpr, SPLITS: tl.constexpr, SPLIT: tl.constexpr, OWN: tl.constexpr,
-    PIECES: tl.constexpr, TILE: tl.constexpr, PDL: tl.constexpr,
+    PIECES: tl.constexpr, TILE: tl.constexpr, LATE: tl.constexpr, PDL: tl.constexpr,
 ):  # fmt: skip
-    """A split's part of the scores and, TILE of them, of the narrow features."""
+    """A split's part of the scores and, TILE of them, of the narrow features. LATE: programs of the next
+    kernel begin when these end; beside these they may be placed unevenly."""
     split = tl.program_id(0)
     column = tl.program_id(1) * TILE + tl.arange(0, TILE)
     feature, inside = split_features(split, SIZE, FRAGMENTS, SPLIT, OWN, PIECES)
     known = inside[:, None] & (column < NARROW)[None, :]
     after_previous_kernel(PDL)
-    let_next_kernel_start(PDL)
+    if not LATE:
+        let_next_kernel_start(PDL)
     weights = tl.load(compressor + feature[:, None] * NARROW + column[None, :], known, other=0.0).to(
         tl.float32
     )
@@ -85,6 +87,8 @@ def narrow_rows(
         if tl.program_id(1) == 0:
             tl.store(scores + row * SPLITS + split, score)
             tl.store(scores + (rows + row) * SPLITS + split, place.to(tl.float32) if OWN > 1 else 0.0)
+    if LATE:
+        let_next_kernel_start(PDL)
 
 
 @triton.jit

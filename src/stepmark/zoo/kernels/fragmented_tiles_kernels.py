@@ -107,22 +107,38 @@ def _narrow_part(
 def expert_tiles(
     x, weight, decompressor, bias, hidden, chosen, y, rows, x_stride, SIZE: tl.constexpr,
     OUTPUTS: tl.constexpr, NARROW: tl.constexpr, ROWS: tl.constexpr, TILE: tl.constexpr, STEP: tl.constexpr,
-    STAGES: tl.constexpr, HAS_BIAS: tl.constexpr, ONE_BY_ONE: tl.constexpr, PDL: tl.constexpr,
+    STAGES: tl.constexpr, HAS_BIAS: tl.constexpr, ONE_BY_ONE: tl.constexpr, COLUMNS: tl.constexpr,
+    PDL: tl.constexpr,
 ):  # fmt: skip
     """TILE outputs of ROWS rows: every fragment that one of them chose is read once and multiplied with all
     of them, noughts for those that chose another. ONE_BY_ONE: each row's fragment is read for it alone, which
-    is less to compute and, where rows chose the same, more to read."""
+    is less to compute and, where rows chose the same, more to read. COLUMNS: all of the decompressor's fit
+    into registers; they are loaded before the choice is known, and multiplied last."""
     output = tl.program_id(0) * TILE + tl.arange(0, TILE)
     number = tl.arange(0, ROWS)
     first_row = tl.program_id(1) * ROWS
     row = first_row + number
     there = row < rows
+    if COLUMNS > 0:
+        column = tl.arange(0, COLUMNS)
+        narrow = tl.load(
+            decompressor + output.to(tl.int64)[None, :] * NARROW + column[:, None],
+            (column < NARROW)[:, None] & (output < OUTPUTS)[None, :],
+            other=0.0,
+        )
     after_previous_kernel(PDL)
     if not ONE_BY_ONE:  # before the narrow part, which does not wait for them
         fragment = tl.load(chosen + row, there, other=-1)
         of_columns = tl.load(chosen + first_row + number, there, other=-1)
     acc = tl.zeros((ROWS, TILE), tl.float32)
-    acc = _narrow_part(acc, hidden, decompressor, row, there, output, NARROW, OUTPUTS, STEP)
+    if COLUMNS > 0:
+        h = tl.load(
+            hidden + row.to(tl.int64)[:, None] * NARROW + column[None, :],
+            there[:, None] & (column < NARROW)[None, :],
+            other=0.0,
+        )
+    else:
+        acc = _narrow_part(acc, hidden, decompressor, row, there, output, NARROW, OUTPUTS, STEP)
     if HAS_BIAS:
         acc += tl.load(bias + output, output < OUTPUTS, other=0.0).to(tl.float32)[None, :]
     steps = tl.cdiv(SIZE, STEP)
@@ -160,6 +176,8 @@ def expert_tiles(
                 other=0.0,
             )
             acc = tl.dot(values, weights, acc, input_precision="ieee")
+    if COLUMNS > 0:
+        acc = tl.dot(h.to(narrow.dtype), narrow, acc, input_precision="ieee")
     known = there[:, None] & (output < OUTPUTS)[None, :]
     tl.store(y + row.to(tl.int64)[:, None] * OUTPUTS + output[None, :], acc.to(y.dtype.element_ty), known)
     let_next_kernel_start(PDL)
