@@ -22,45 +22,49 @@ from stepmark.zoo.fragmented import FragmentedLinear
 from stepmark.zoo.fragmented_reference import hard_reference
 from stepmark.zoo.kernels import few_rows, fragmented
 from stepmark.zoo.kernels.fragmented_chain import launchers
-from stepmark.zoo.kernels.fragmented_plans import GroupsPlan, rows_plan, tiles_plan
+from stepmark.zoo.kernels.fragmented_plans import GroupsPlan, rows_plan, sooner_plan, tiles_plan
 from stepmark.zoo.kernels.fragmented_sizes import Parameters, Sizes
 
 Shape = tuple[int, int, int, str]
 """Features in and out, rows, fragments, dtype."""
 
-_W2, _W4, _W8 = ({"splits": 32, "tile_narrow": 32, "num_warps": warps} for warps in (2, 4, 8))
+_W4, _W8 = ({"splits": 32, "tile_narrow": 32, "num_warps": warps} for warps in (4, 8))
 MORE_ONE: dict[str, dict[str, Any]] = {
     "rows-32x32x32-late": _W4 | {"tile": 32, "late": True},
-    "rows-32x32x64-late": _W4 | {"tile": 64, "late": True},
-    "rows-32x32x16w2-late": _W2 | {"tile": 16, "late": True},
-    "rows-32x32x16w2-ahead": _W2 | {"tile": 16, "ahead": True},
-    "rows-32x32x16w2-ahead-late": _W2 | {"tile": 16, "ahead": True, "late": True},
-    "rows-32x32x16w2-deep-late": _W2 | {"tile": 16, "step": 256, "late": True},
-    "rows-32x32x16w4-late": _W4 | {"tile": 16, "late": True},
-    "rows-32x32x16w4-ahead": _W4 | {"tile": 16, "ahead": True},
     "rows-32x32x16w4-ahead-late": _W4 | {"tile": 16, "ahead": True, "late": True},
-    "rows-32x32x16w4-deep": _W4 | {"tile": 16, "step": 256},
     "rows-32x32x16w4-deep-late": _W4 | {"tile": 16, "step": 256, "late": True},
-    "rows-32x32x16w4-deep-ahead-late": _W4 | {"tile": 16, "step": 256, "ahead": True, "late": True},
-    "rows-32x32x32w8-deep-late": _W8 | {"tile": 32, "step": 256, "late": True},
-    "rows-32x32x32w8-deep-ahead": _W8 | {"tile": 32, "step": 256, "ahead": True},
     "rows-32x32x32w8-deep-ahead-late": _W8 | {"tile": 32, "step": 256, "ahead": True, "late": True},
-    "rows-32x32x64w8-deep-late": _W8 | {"tile": 64, "step": 128, "late": True},
     "rows-16x16x32-late": {"splits": 16, "tile_narrow": 16, "tile": 32, "late": True},
-    "rows-16x32x16w2-ahead-late": _W2 | {"splits": 16, "tile": 16, "ahead": True, "late": True},
-    "rows-32x64x32w2-late": _W2 | {"tile_narrow": 64, "tile": 32, "late": True},
+}
+SOONER_ONE: dict[str, dict[str, Any]] = {
+    "sooner-32x32x32": {"splits": 32, "tile_narrow": 32, "tile": 32},
+    "sooner-16x16x32": {"splits": 16, "tile_narrow": 16, "tile": 32},
+    "sooner-16x16x16": {"splits": 16, "tile_narrow": 16, "tile": 16},
+    "sooner-16x16x16w2": {"splits": 16, "tile_narrow": 16, "tile": 16, "num_warps": 2},
+    "sooner-16x32x32-n8": {"splits": 16, "tile_narrow": 32, "tile": 32, "narrow_warps": 8},
+    "sooner-8x16x32-n8": {"splits": 8, "tile_narrow": 16, "tile": 32, "narrow_warps": 8},
+    "sooner-8x8x32": {"splits": 8, "tile_narrow": 8, "tile": 32, "narrow_warps": 8},
+    "sooner-16x16x32-deep": {"splits": 16, "tile_narrow": 16, "tile": 32, "step": 128},
+    "sooner-16x16x64w8": {"splits": 16, "tile_narrow": 16, "tile": 64, "num_warps": 8},
+    "sooner-16x16x32w8": {"splits": 16, "tile_narrow": 16, "tile": 32, "num_warps": 8},
 }
 MORE_FEW: dict[str, dict[str, Any]] = {
     "tiles-64x128-ahead": {"tile": 64, "step": 128, "stages": 4, "ahead": True},
     "tiles-32x128-ahead": {"tile": 32, "step": 128, "stages": 5, "ahead": True},
-    "tiles-32x128-ahead-16": {"tile": 32, "step": 128, "stages": 5, "ahead": True, "splits": 16},
-    "tiles-32x128x16-ahead": {"tile": 32, "step": 128, "stages": 5, "ahead": True, "tile_narrow": 16},
-    "tiles-32x64-ahead": {"tile": 32, "step": 64, "stages": 6, "ahead": True},
-    "tiles-32x64w2-ahead": {"tile": 32, "step": 64, "num_warps": 2, "stages": 5, "ahead": True},
     "tiles-16x128-ahead": {"tile": 16, "step": 128, "stages": 5, "ahead": True},
-    "tiles-16x128w2-ahead": {"tile": 16, "step": 128, "num_warps": 2, "stages": 5, "ahead": True},
-    "tiles-32x256-ahead": {"tile": 32, "step": 256, "stages": 4, "ahead": True},
     "singles-32x64w2-ahead": {"tile": 32, "step": 64, "one_by_one": True, "num_warps": 2, "ahead": True},
+}
+_FEW = {"splits": 8, "tile_narrow": 16, "stages": 4, "at_once": 16384}
+SOONER_FEW: dict[str, dict[str, Any]] = {
+    "sooner-8x16x16x128": _FEW | {"tile": 16, "step": 128},
+    "sooner-8x16x32x128": _FEW | {"tile": 32, "step": 128},
+    "sooner-8x16x32x128w8": _FEW | {"tile": 32, "step": 128, "num_warps": 8},
+    "sooner-8x16x64x128w8": _FEW | {"tile": 64, "step": 128, "num_warps": 8},
+    "sooner-8x16x16x128w8": _FEW | {"tile": 16, "step": 128, "num_warps": 8},
+    "sooner-8x16x32x64w8": _FEW | {"tile": 32, "step": 64, "num_warps": 8, "stages": 6},
+    "sooner-4x16x32x128w8": _FEW | {"splits": 4, "tile": 32, "step": 128, "num_warps": 8},
+    "sooner-16x16x32x128w8": _FEW | {"splits": 16, "tile": 32, "step": 128, "num_warps": 8},
+    "sooner-8x16x16x256w8": _FEW | {"tile": 16, "step": 256, "num_warps": 8},
 }
 MORE_GROUPS: dict[str, dict[str, Any]] = {
     "groups-64x256x32": {"rows": 64, "tile": 256, "step": 32, "span": 2, "num_warps": 8},
@@ -76,21 +80,18 @@ MORE_GROUPS: dict[str, dict[str, Any]] = {
 def shapes(what: str) -> list[Shape]:
     if what == "one":
         return [
-            *((8192, 1, number, "float32") for number in (128, 32, 2)),
+            *((8192, 1, number, "float32") for number in (128, 32)),
             (4096, 1, 128, "float32"),
-            (2048, 1, 2, "float32"),
             *((8192, 1, number, "bfloat16") for number in (128, 32, 2)),
             *((4096, 1, number, "bfloat16") for number in (128, 2)),
             (2048, 1, 2, "bfloat16"),
         ]
     if what == "few":
         return [
-            *((8192, 16, number, "float32") for number in (128, 2)),
-            (8192, 8, 128, "float32"),
-            (2048, 16, 2, "float32"),
+            *((2048, rows, 2, "float32") for rows in (8, 16)),
             *((2048, rows, number, "bfloat16") for rows in (8, 16) for number in (2, 8, 32)),
-            *((4096, rows, number, "bfloat16") for rows in (8, 16) for number in (2, 8, 128)),
-            *((8192, 16, number, "bfloat16") for number in (128, 2)),
+            *((4096, rows, number, "bfloat16") for rows in (8, 16) for number in (2, 8)),
+            *((8192, rows, number, "bfloat16") for rows in (8, 16) for number in (128, 2)),
         ]
     return [
         (4096, 2048, 128, "bfloat16"),
@@ -105,9 +106,9 @@ def plans(shape: Shape) -> dict[str, Callable[[], Any]]:
     sizes = Sizes(rows, number, n // number, n, n // 32, getattr(torch, dtype), False)
     kinds: list[tuple[Any, dict[str, dict[str, Any]]]] = []
     if rows == 1:
-        kinds = [(rows_plan, fragmented.ONE | MORE_ONE)]
+        kinds = [(rows_plan, fragmented.ONE | MORE_ONE), (sooner_plan, SOONER_ONE)]
     elif rows <= 16:
-        kinds = [(tiles_plan, fragmented.FEW | MORE_FEW)]
+        kinds = [(tiles_plan, fragmented.FEW | MORE_FEW), (sooner_plan, SOONER_FEW)]
     else:
         kinds = [(GroupsPlan, fragmented.GROUPS | fragmented.GROUPS_OF_FLOAT32 | MORE_GROUPS)]
     found = {name: _later(kind, sizes, **options) for kind, named in kinds for name, options in named.items()}
@@ -182,21 +183,8 @@ def measure(what: str) -> Iterator[dict[str, Any]]:
         )
         for name, spent in sorted(graph.items(), key=lambda item: item[1] or 1e9):
             print(f"   {name:28} {spent or 0:9.2f} us  error {errors.get(name, 0):.1e}", flush=True)
-        _kernel_times({name: calls[name] for name in sorted(graph, key=lambda one: graph[one] or 1e9)[:4]})
         yield row | {"errors": errors}
         forget_graphs()
-
-
-def _kernel_times(calls: dict[str, Any]) -> None:
-    from torch.profiler import ProfilerActivity, profile
-
-    for name, call in calls.items():
-        with profile(activities=[ProfilerActivity.CUDA]) as profiler:
-            for _ in range(10):
-                call()
-            torch.cuda.synchronize()
-        spent = {one.key[:40]: round(one.device_time_total / 10, 2) for one in profiler.key_averages()}
-        print(f"      {name}: { {key: value for key, value in spent.items() if value} }", flush=True)
 
 
 def registers() -> None:

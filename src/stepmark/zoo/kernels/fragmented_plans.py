@@ -112,6 +112,49 @@ def tiles_plan(
     return Chain(sizes, split, kernels, key=key, inline=False)
 
 
+def sooner_plan(
+    sizes: Sizes,
+    *,
+    splits: int,
+    tile_narrow: int,
+    tile: int,
+    step: int = 64,
+    num_warps: int = 4,
+    narrow_warps: int = 4,
+    stages: int = 3,
+    at_once: int = 8192,
+) -> Chain:
+    """Up to 32 rows in two launches: the second finds the choice by itself, and multiplies what was chosen,
+    while the first sums narrow features. At once: so many features, of all rows, are looked at together."""
+    if not 0 < sizes.narrow <= MOST_NARROW or not 0 < sizes.rows <= MOST_ROWS_OF_A_TILE:
+        raise ValueError(f"expected 1 to {MOST_ROWS_OF_A_TILE} rows and 1 to {MOST_NARROW} narrow features")
+    one = sizes.rows == 1
+    rows = 1 if one else max(16, next_power(sizes.rows))
+    step = max(16, min(step, next_power(sizes.size)))
+    split = split_for_rows(sizes, splits) if one else split_for_tiles(sizes, splits)
+    launch = _dependent(_has_dependent_launch())
+    first = _constants(sizes, split) | _features(sizes, split) | launch | {"TILE": tile_narrow}
+    first |= {"num_warps": narrow_warps, "num_stages": 1 if one else stages}
+    first |= {"LATE": False} if one else {"ROWS": rows, "STEP": min(step, 64), "STAGES": stages}
+    length = max(1, min(next_power(sizes.size), at_once // rows))
+    number = max(1, min(next_power(sizes.fragments), at_once // rows // length))
+    second = (
+        _constants(sizes, split) | launch | {"LENGTH": length, "NUMBER": number, "HAS_BIAS": sizes.has_bias}
+    )
+    second |= {"SIZE": sizes.size, "FRAGMENTS": sizes.fragments, "OUTPUTS": sizes.outputs}
+    second |= {"COLUMNS": next_power(sizes.narrow), "TILE": tile, "STEP": step, "STAGES": stages}
+    second |= {"num_warps": num_warps, "num_stages": 1 if one else stages}
+    second |= {} if one else {"ROWS": rows, "COLUMNS": max(16, next_power(sizes.narrow))}
+    grid = (split.splits, -(-sizes.narrow // tile_narrow), 1)
+    kernels = (
+        Kernel("narrow_rows" if one else "narrow_tiles", grid, first),
+        None,
+        Kernel("sooner_row" if one else "sooner_tiles", (-(-sizes.outputs // tile), 1, 1), second),
+    )
+    ways = (splits, tile_narrow, tile, step, num_warps, narrow_warps, stages, at_once)
+    return Chain(sizes, split, kernels, key=_number(("sooner", sizes[1:], rows, *ways)), inline=True)
+
+
 class GroupsPlan:
     """Many rows: tiles of rows that chose the same fragment. The narrow part is computed by the library or,
     fused, in the same tile."""
