@@ -1,7 +1,8 @@
-"""Calls taken apart on the device: made-up events become rows."""
+"""Calls taken apart on the device: made-up events become rows, and rows become tables of the page."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,8 +11,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.h200 import apart
+from benchmarks.h200 import apart, page_apart, page_data
+from benchmarks.h200 import page as gpu_page
 from benchmarks.h200.kernel_times import Event, short_name, taken_apart
+from tests.benchmarks.page_rows import cells_of, put
 
 ELEMENTWISE = (
     "void at::native::vectorized_elementwise_kernel<4, {}, std::array<char*, {}ul> >(int, {}, char*)"
@@ -205,3 +208,93 @@ def test_shapes_for_which_there_is_no_time_are_named(saved: list[dict[str, Any]]
     apart.measure(["some"], -1.0)
     assert [row["rows"] for row in saved] == [1, 2, 3]
     assert all("left out" in row["failed"] for row in saved)
+
+
+OURS = {
+    "replay_us": 100.0,
+    "sum_us": 98.0,
+    "overlap_us": 3.0,
+    "gaps_us": 5.0,
+    "kernels": [
+        {"kernel": "gate_rows", "launches": 2, "us": 60.0, "each_us": [20.0, 40.0]},
+        {"kernel": "vectorized_elementwise_kernel FillFunctor", "launches": 1, "us": 8.0},
+        {"kernel": "multi_tensor_apply_kernel", "launches": 5, "us": 30.0, "each_us": [6.0] * 5},
+    ],
+}
+BASE = {
+    "replay_us": 40.0,
+    "sum_us": 38.0,
+    "overlap_us": 0.0,
+    "gaps_us": 2.0,
+    "kernels": [
+        {"kernel": "gemv2T", "launches": 1, "us": 12.0},
+        {"kernel": "multi_tensor_apply_kernel", "launches": 1, "us": 26.0},
+    ],
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(page_data, "DATA", tmp_path)
+    return tmp_path
+
+
+def shape_row(**calls: dict[str, Any]) -> dict[str, Any]:
+    return {"n": 4096, "rows": 1, "dtype": "float32", "calls": calls}
+
+
+def test_a_table_has_both_calls_and_ends_with_what_no_kernel_explains(folder: Path) -> None:
+    put(folder, "apart_train", "2026-11-17", [shape_row(ours=OURS, linear=BASE)])
+    text = page_apart.tables("train")
+    assert text.startswith("**n 4096, rows 1, dtype float32**")
+    assert "| kernel | ours, launches | ours, µs | linear, launches | linear, µs |" in text
+    assert cells_of(text) == [
+        ["`gate_rows`", "2", "60.0 (20.0 + 40.0)", "", ""],
+        ["`vectorized_elementwise_kernel FillFunctor`", "1", "8.0", "", ""],
+        ["`multi_tensor_apply_kernel`", "5", "30.0", "1", "26.0"],
+        ["`gemv2T`", "", "", "1", "12.0"],
+        ["all kernels", "", "98.0", "", "38.0"],
+        ["two at once", "", "-3.0", "", "0.0"],
+        ["no kernel", "", "5.0", "", "2.0"],
+        ["**the replay**", "", "100.0", "", "40.0"],
+    ]
+
+
+def test_kernels_that_take_turns_need_no_line_for_what_they_share(folder: Path) -> None:
+    put(folder, "apart_lora", "2026-11-17", [shape_row(base=BASE)])
+    assert [line[0] for line in cells_of(page_apart.tables("lora"))][2:] == [
+        *("all kernels", "no kernel", "**the replay**")
+    ]
+
+
+def test_failures_are_told_where_a_table_would_stand(folder: Path) -> None:
+    rows = [
+        shape_row(ours={"failed": "RuntimeError: no"}, linear=BASE),
+        shape_row() | {"n": 8192, "failed": "left out, as 12 s were over"},
+    ]
+    put(folder, "apart_many", "2026-11-17", rows)
+    first, second = page_apart.tables("many").split("**n 8192, ")
+    assert cells_of(first)[-1] == ["**the replay**", "", "40.0"]
+    assert first.rstrip().endswith("Not taken apart, ours: RuntimeError: no")
+    assert second.endswith("Not measured: left out, as 12 s were over")
+
+
+def test_a_part_has_a_section_where_it_was_measured(folder: Path) -> None:
+    assert page_apart.sections("python -m benchmarks.h200") == {}
+    put(folder, "apart_train", "2026-11-17", [shape_row(ours=OURS, linear=BASE)])
+    ((name, (make, pattern, command)),) = page_apart.sections("python -m benchmarks.h200").items()
+    assert (name, pattern) == ("apart-train", "apart_train.json")
+    assert command == "python -m benchmarks.h200.apart --what train"
+    assert make() == page_apart.tables("train")
+    assert gpu_page.MARKERS.search(f"<!-- {name} begins -->\n<!-- {name} ends -->")
+
+
+def test_a_section_without_a_place_on_the_page_is_missing() -> None:
+    page = gpu_page.PAGE.read_text()
+    assert gpu_page.missing(page) == []
+    assert gpu_page.missing(page.replace("<!-- clock begins -->", "")) == ["clock"]
+
+
+def test_parts_of_the_page_are_those_that_are_measured() -> None:
+    assert set(page_apart.PARTS) == set(apart.PARTS)
+    assert all(len(names) == len(shape) for _, names, shapes in apart.PARTS.values() for shape in shapes)
