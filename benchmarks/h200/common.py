@@ -47,7 +47,7 @@ def time_graph(call: Call, seconds: float = 0.02, calls: int = CALLS_IN_A_GRAPH)
     """Microseconds of one call in replays of a graph of several: no host time, warm L2. Graphs are kept."""
     if id(call) not in _graphs:
         _graphs[id(call)] = (call, captured(call, calls))
-    return _time_events(_graphs[id(call)][1].replay, seconds) / calls
+    return time_events(_graphs[id(call)][1].replay, seconds) / calls
 
 
 def captured(call: Call, times: int = 1) -> torch.cuda.CUDAGraph:
@@ -72,7 +72,8 @@ def forget_graphs() -> None:
     torch.cuda.empty_cache()
 
 
-def _time_events(call: Call, seconds: float) -> float:
+def time_events(call: Call, seconds: float) -> float:
+    """Microseconds of one call on the device, calls in a row between two events."""
     call()
     begin, end = _event(), _event()
     begin.record()

@@ -129,7 +129,10 @@ def train(cells: list[Cell]) -> Iterator[dict[str, Any]]:
     for cell in cells:
         linear, layer, x = layers(cell)
         target = torch.randn_like(x)
-        steps = {"linear": _step(linear, x, target), "fragmented": _step(layer.train(), x, target)}
+        steps = {
+            "linear": training_step(linear, x, target),
+            "fragmented": training_step(layer.train(), x, target),
+        }
         eager = side_by_side(steps, time_eager, rounds=5)
         memory = {name: _peak(step) for name, step in steps.items()}
         graphs = {name: captured(step, times=1).replay for name, step in steps.items()}
@@ -145,7 +148,8 @@ def train(cells: list[Cell]) -> Iterator[dict[str, Any]]:
         forget_graphs()
 
 
-def _step(module: torch.nn.Module, x: torch.Tensor, target: torch.Tensor) -> Call:
+def training_step(module: torch.nn.Module, x: torch.Tensor, target: torch.Tensor) -> Call:
+    """Forward, loss, backward and fused Adam."""
     optimizer = torch.optim.Adam(module.parameters(), fused=True, capturable=True)
 
     def step() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from benchmarks.h200 import (
     page_adamw,
+    page_apart,
     page_bitsandbytes,
     page_fragmented,
     page_host,
@@ -146,6 +147,7 @@ SECTIONS: dict[str, tuple[Callable[[], str], str, str]] = {
     "transformer-warm-up": (page_transformer.warm_up, page_transformer.STUDIES, STUDIES),
     "transformer-profiler": (page_transformer.profiler, page_transformer.STUDIES, STUDIES),
     "transformer-precision": (page_transformer.precision, page_transformer.STUDIES, STUDIES),
+    **page_apart.sections(H200),
 }
 
 
@@ -159,5 +161,12 @@ def written(page: str) -> str:
     return MARKERS.sub(section, page)
 
 
+def missing(page: str) -> list[str]:
+    """Sections that are nowhere on the page."""
+    return sorted({*SECTIONS} - {found["name"] for found in MARKERS.finditer(page)})
+
+
 if __name__ == "__main__":
     PAGE.write_text(written(PAGE.read_text()))
+    for name in missing(PAGE.read_text()):
+        print(f"measured, but without a place on the page: <!-- {name} begins --> to <!-- {name} ends -->")

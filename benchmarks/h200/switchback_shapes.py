@@ -100,7 +100,7 @@ def _shape(
     rounds: int,
 ) -> dict[str, Any]:
     (rows, inward, outward), (copied, rate) = shape, limits
-    x, g, w = _operands(shape, dtype)
+    x, g, w = operands(shape, dtype)
     found = side_by_side(_calls(x, g, w, peers), timer=device_timer(6.0 * math.prod(shape)), rounds=rounds)
     plain, gradient = found["16-bit"] or math.nan, found["weight gradient"] or math.nan
     auto = {name: _chosen(x, w, {"int8": WAYS[name]}) for name in ("vector", "global")}
@@ -118,7 +118,8 @@ def _shape(
     }
 
 
-def _operands(shape: tuple[int, int, int], dtype: torch.dtype) -> Iterator[Tensor]:
+def operands(shape: tuple[int, int, int], dtype: torch.dtype) -> Iterator[Tensor]:
+    """x, the gradient of the output, and the weight."""
     rows, inward, outward = shape
     for size in ((rows, inward), (rows, outward), (outward, inward)):
         yield torch.randn(*size, device="cuda", dtype=dtype)
@@ -142,7 +143,7 @@ def tune_peers(dtype: torch.dtype, part: int, parts: int) -> None:
     choice itself is made again where they are measured, alone on the device."""
     for rows, inward, outward in shapes(part, parts):
         if rows * inward * outward <= MOST_FOR_PEERS:
-            x, g, w = _operands((rows, inward, outward), dtype)
+            x, g, w = operands((rows, inward, outward), dtype)
             for call in bitsandbytes_calls(x, g, w).values():
                 call()
 
