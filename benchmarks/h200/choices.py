@@ -46,7 +46,7 @@ def names_known(name: str) -> set[str] | None:
         return lora_names()
     if operation == SWITCHBACK:
         return {PLAIN, *(code for code in CODES if code in key)}
-    known = {product.OPERATION: {product.TORCH, *TILES}, "few-rows-product/1": {"torch", *few_rows.TILES}}
+    known = {product.OPERATION: {product.TORCH, *TILES}, few_rows.OPERATION: {"torch", *few_rows.TILES}}
     return known.get(operation)
 
 

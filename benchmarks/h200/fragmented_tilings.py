@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import multiprocessing
 import time
 from collections.abc import Callable, Iterator
@@ -65,6 +66,8 @@ SOONER_FEW: dict[str, dict[str, Any]] = {
     "sooner-4x16x32x128w8": _FEW | {"splits": 4, "tile": 32, "step": 128, "num_warps": 8},
     "sooner-16x16x32x128w8": _FEW | {"splits": 16, "tile": 32, "step": 128, "num_warps": 8},
     "sooner-8x16x16x256w8": _FEW | {"tile": 16, "step": 256, "num_warps": 8},
+    "sooner-8x16x32x64-tf32x3": _FEW | {"tile": 32, "step": 64, "precision": "tf32x3"},
+    "sooner-8x16x16x128-tf32x3": _FEW | {"tile": 16, "step": 128, "precision": "tf32x3"},
 }
 MORE_GROUPS: dict[str, dict[str, Any]] = {
     "groups-64x256x32": {"rows": 64, "tile": 256, "step": 32, "span": 2, "num_warps": 8},
@@ -108,7 +111,8 @@ def plans(shape: Shape) -> dict[str, Callable[[], Any]]:
     if rows == 1:
         kinds = [(rows_plan, fragmented.ONE | MORE_ONE), (sooner_plan, SOONER_ONE)]
     elif rows <= 16:
-        kinds = [(tiles_plan, fragmented.FEW | MORE_FEW), (sooner_plan, SOONER_FEW)]
+        sooner = {name: one for name, one in SOONER_FEW.items() if dtype == "float32" or "tf32x3" not in name}
+        kinds = [(tiles_plan, fragmented.FEW | MORE_FEW), (sooner_plan, sooner)]
     else:
         kinds = [(GroupsPlan, fragmented.GROUPS | fragmented.GROUPS_OF_FLOAT32 | MORE_GROUPS)]
     found = {name: _later(kind, sizes, **options) for kind, named in kinds for name, options in named.items()}
@@ -197,17 +201,11 @@ def registers() -> None:
 
 
 def measure_few_rows() -> Iterator[dict[str, Any]]:
-    few_rows.TILES.update({
-        "tile128x32w4": (128, 32, 4, 4), "tile32x64w1": (32, 64, 1, 4), "tile32x64w2": (32, 64, 2, 4),
-        "tile64x64w2": (64, 64, 2, 3), "tile64x16w2": (64, 16, 2, 5), "tile16x64w1": (16, 64, 1, 4),
-    })  # fmt: skip
-    for n, rows, turned in [
-        (8192, 16, False),
-        (8192, 16, True),
-        (4096, 16, False),
-        (4096, 16, True),
-        (8192, 1, True),
-    ]:
+    more = [(16, 64, 2, 6), (32, 64, 4, 6), (64, 32, 4, 6), (32, 128, 8, 3), (128, 32, 8, 4)]
+    few_rows.TILES.update(
+        {f"tile{one[0]}x{one[1]}w{one[2]}s{one[3]}-tf32x3": few_rows.Tile(*one, "tf32x3") for one in more}
+    )
+    for n, rows, turned in itertools.product((8192, 4096), (16, 8, 1), (False, True)):
         a, b = torch.randn(rows, n, device="cuda"), torch.randn(n, n, device="cuda")
         b = b.t() if turned else b
         calls: dict[str, Any] = {"torch": lambda a=a, b=b: a @ b}

@@ -123,6 +123,7 @@ def few_rows_product(
     STAGES: tl.constexpr,
     AT_ONCE: tl.constexpr,
     ADD: tl.constexpr,
+    PRECISION: tl.constexpr,
 ):
     """a (rows, depth) times b (depth, columns) with any strides, into c or added to it. Sums of AT_ONCE steps
     are added to those before: one long chain of float32 sums would lose two bits more."""
@@ -141,7 +142,7 @@ def few_rows_product(
             (k < depth)[:, None] & inside[None, :],
             other=0.0,
         )
-        acc = tl.dot(left, right, acc, input_precision="ieee")
+        acc = tl.dot(left, right, acc, input_precision=PRECISION)
         if (first // STEP) % AT_ONCE == AT_ONCE - 1:
             total += acc
             acc = tl.zeros((ROWS, TILE), tl.float32)

@@ -123,9 +123,11 @@ def sooner_plan(
     narrow_warps: int = 4,
     stages: int = 3,
     at_once: int = 8192,
+    precision: str = "ieee",
 ) -> Chain:
     """Up to 32 rows in two launches: the second finds the choice by itself, and multiplies what was chosen,
-    while the first sums narrow features. At once: so many features, of all rows, are looked at together."""
+    while the first sums narrow features. At once: so many features, of all rows, are looked at together.
+    Precision: of several rows' products in float32 (few_rows.py)."""
     if not 0 < sizes.narrow <= MOST_NARROW or not 0 < sizes.rows <= MOST_ROWS_OF_A_TILE:
         raise ValueError(f"expected 1 to {MOST_ROWS_OF_A_TILE} rows and 1 to {MOST_NARROW} narrow features")
     one = sizes.rows == 1
@@ -144,14 +146,15 @@ def sooner_plan(
     second |= {"SIZE": sizes.size, "FRAGMENTS": sizes.fragments, "OUTPUTS": sizes.outputs}
     second |= {"COLUMNS": next_power(sizes.narrow), "TILE": tile, "STEP": step, "STAGES": stages}
     second |= {"num_warps": num_warps, "num_stages": 1 if one else stages}
-    second |= {} if one else {"ROWS": rows, "COLUMNS": max(16, next_power(sizes.narrow))}
+    if not one:
+        second |= {"ROWS": rows, "COLUMNS": max(16, next_power(sizes.narrow)), "PRECISION": precision}
     grid = (split.splits, -(-sizes.narrow // tile_narrow), 1)
     kernels = (
         Kernel("narrow_rows" if one else "narrow_tiles", grid, first),
         None,
         Kernel("sooner_row" if one else "sooner_tiles", (-(-sizes.outputs // tile), 1, 1), second),
     )
-    ways = (splits, tile_narrow, tile, step, num_warps, narrow_warps, stages, at_once)
+    ways = (splits, tile_narrow, tile, step, num_warps, narrow_warps, stages, at_once, precision)
     return Chain(sizes, split, kernels, key=_number(("sooner", sizes[1:], rows, *ways)), inline=True)
 
 

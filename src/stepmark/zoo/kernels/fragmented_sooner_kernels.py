@@ -144,7 +144,8 @@ def sooner_tiles(
     SIZE: tl.constexpr, FRAGMENTS: tl.constexpr, OUTPUTS: tl.constexpr, NARROW: tl.constexpr,
     SPLITS: tl.constexpr, OWN: tl.constexpr, PIECES: tl.constexpr, COLUMNS: tl.constexpr,
     LENGTH: tl.constexpr, NUMBER: tl.constexpr, ROWS: tl.constexpr, TILE: tl.constexpr, STEP: tl.constexpr,
-    STAGES: tl.constexpr, HAS_BIAS: tl.constexpr, KEEP: tl.constexpr, PDL: tl.constexpr,
+    STAGES: tl.constexpr, HAS_BIAS: tl.constexpr, KEEP: tl.constexpr, PRECISION: tl.constexpr,
+    PDL: tl.constexpr,
 ):  # fmt: skip
     """TILE outputs of up to ROWS rows: every fragment that one of them chose is read once."""
     output = tl.program_id(0) * TILE + tl.arange(0, TILE)
@@ -182,7 +183,7 @@ def sooner_tiles(
             other=0.0,
             cache_modifier=".cg",
         )
-        acc = tl.dot(values, weights, acc, input_precision="ieee")
+        acc = tl.dot(values, weights, acc, input_precision=PRECISION)
     if HAS_BIAS:
         acc += tl.load(bias + output, output < OUTPUTS, other=0.0).to(tl.float32)[None, :]
     after_previous_kernel(PDL)
@@ -192,7 +193,7 @@ def sooner_tiles(
     )  # fmt: skip
     if KEEP:
         keep_found(hidden, chosen, h, fragment, row, there, column, NARROW)
-    acc = tl.dot(h.to(narrow.dtype), narrow, acc, input_precision="ieee")
+    acc = tl.dot(h.to(narrow.dtype), narrow, acc, input_precision=PRECISION)
     known = there[:, None] & (output < OUTPUTS)[None, :]
     tl.store(y + row.to(tl.int64)[:, None] * OUTPUTS + output[None, :], acc.to(y.dtype.element_ty), known)
     let_next_kernel_start(PDL)
