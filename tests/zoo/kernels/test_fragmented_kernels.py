@@ -12,7 +12,7 @@ from torch import Tensor
 
 from stepmark.zoo.fragmented import TOLERANCES, FragmentedLinear, Selection, masked_product
 from stepmark.zoo.fragmented_reference import hard_reference, soft_reference
-from stepmark.zoo.kernels import fragmented
+from stepmark.zoo.kernels import fragmented, fragmented_gate
 from tests.zoo.agreement import largest_error
 from tests.zoo.kernels.fragmented_cases import draw, in_float64
 from tests.zoo.kernels.thinning import covering
@@ -49,6 +49,23 @@ def test_gradients_are_the_definitions(
             assert found.grad is None
         else:
             assert largest_error(found.grad, wanted.grad) <= TOLERANCES[dtype], name
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_parts_that_were_kept_give_the_gradients_of_those_computed_again(
+    device: str, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layer, x = layer_and_input(device, dtype, selection="soft")
+    grads = []
+    for most in (0, 5):
+        monkeypatch.setattr(fragmented_gate, "MOST_KEPT_ROWS", most)
+        layer.zero_grad()
+        y = layer(x)
+        assert len(y.grad_fn.saved_tensors) == (8 if most == 0 else 10)
+        y.sum().backward()
+        grads.append([one.grad for one in layer.parameters()])
+    for found, again in zip(*grads, strict=True):
+        assert torch.equal(found, again)
 
 
 @pytest.mark.parametrize("selection", SELECTIONS)

@@ -4,11 +4,13 @@ With a = dy W^T, dh = dy D, u = dh A^T and t = a - u:
 soft     dp_f = <t_f, x_f>;  ds = p (dp - <p, dp>);  dx = u + p~ t + ds~ S;  dS = sum over rows of ds~ x
 hard     dx = a in the chosen fragment, u elsewhere
 both     dW = (x p~)^T dy;  dA = (x (1 - p~))^T dh;  dD = dy^T h
-Kept for the gradients: x, p (or the chosen fragment) and h, of n, F (or 1) and c numbers a row.
+Kept for the gradients: x, p (or the chosen fragment) and h, of n, F (or 1) and c numbers a row. Of few rows,
+soft, both parts of x too: beside the weights they are nothing, and computing them again is a launch.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -22,6 +24,8 @@ from stepmark.zoo.kernels.launch import Launcher
 
 MOST_FEATURES = 16384
 """A row is held by one program."""
+
+MOST_KEPT_ROWS = 64
 
 Gradients = tuple[Tensor | None, ...]
 """Of x, selector, weight, compressor, decompressor and bias: those that are needed."""
@@ -79,15 +83,17 @@ class _Soft(torch.autograd.Function):
         parameters = Parameters(*tensors)
         own, rest, probability = gate(x, parameters.selector, hard=False)
         y, hidden = product(own, rest, parameters)
-        ctx.save_for_backward(x, *parameters, probability, hidden)
+        parts = (own, rest) if x.shape[0] <= MOST_KEPT_ROWS else ()
+        ctx.save_for_backward(x, *parameters, probability, hidden, *parts)
         return y
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> Gradients:
-        x, *parameters, probability, hidden = ctx.saved_tensors
+        x, selector, weight, compressor, decompressor, bias, probability, hidden, *parts = ctx.saved_tensors
+        parameters = Parameters(selector, weight, compressor, decompressor, bias)
         kept = (x, probability, hidden)
-        return gradients(kept, Parameters(*parameters), grad, ctx.needs_input_grad, hard=False)
+        return gradients(kept, parameters, grad, ctx.needs_input_grad, hard=False, parts=parts)
 
 
 def gradients(
@@ -97,8 +103,9 @@ def gradients(
     needed: tuple[bool, ...],
     *,
     hard: bool,
+    parts: Sequence[Tensor] = (),
 ) -> Gradients:
-    """`kept` are x, the mark and h."""
+    """`kept` are x, the mark and h; `parts` x's own and the rest, where these are there."""
     x, mark, hidden = kept
     selector, weight, compressor, decompressor, _ = parameters
     for_x, for_selector, for_weight, for_compressor, for_decompressor, for_bias = needed
@@ -108,10 +115,10 @@ def gradients(
     of_hidden = grad @ decompressor if for_gate or for_compressor else grad
     if for_gate:
         of_own = add_product(None, grad, weight.view(-1, weight.shape[2]).t())
-        parts = (of_own, of_hidden @ compressor.t())
-        of_x, of_selector = _through_gate(kept, selector, parts, for_x=for_x, hard=hard)
+        of_parts = (of_own, of_hidden @ compressor.t())
+        of_x, of_selector = _through_gate(kept, selector, of_parts, for_x=for_x, hard=hard)
     if for_weight or for_compressor:
-        own, rest, _ = gate(x, selector, mark, hard=hard)
+        own, rest, *_ = parts or gate(x, selector, mark, hard=hard)
         of_weight = (own.t() @ grad).view(weight.shape) if for_weight else None
         of_compressor = rest.t() @ of_hidden if for_compressor else None
     of_decompressor = grad.t() @ hidden.to(grad.dtype) if for_decompressor else None
