@@ -24,6 +24,8 @@ from stepmark.zoo.kernels import few_rows, fragmented
 from stepmark.zoo.kernels.fragmented_chain import launchers
 from stepmark.zoo.kernels.fragmented_plans import GroupsPlan, rows_plan, tiles_plan
 from stepmark.zoo.kernels.fragmented_sizes import Parameters, Sizes
+from stepmark.zoo.kernels.fragmented_sorted import SortedPlan
+from stepmark.zoo.kernels.fragmented_sorted import launchers as sorting_launchers
 
 Shape = tuple[int, int, int, str]
 """Features in and out, rows, fragments, dtype."""
@@ -70,6 +72,23 @@ MORE_GROUPS: dict[str, dict[str, Any]] = {
     "groups-16x128x32-span1": {"rows": 16, "tile": 128, "step": 32},
     "groups-16x256x32-apart": {"rows": 16, "tile": 256, "step": 32, "span": 2, "fused": False},
     "groups-64x128x64-span1": {"rows": 64, "tile": 128, "step": 64},
+    "groups-128x256x64w8": {"rows": 128, "tile": 256, "step": 64, "num_warps": 8},
+}
+_W128, _W256 = ({"step": 64, "tile": tile, "num_warps": 8} for tile in (128, 256))
+MORE_SORTED: dict[str, dict[str, Any]] = {
+    "sorted-64x128x64-s3": {"rows": 64, "tile": 128, "step": 64, "stages": 3},
+    "sorted-64x128x64-n256": {"rows": 64, "tile": 128, "step": 64, "stages": 4, "narrow": (64, 256, 8, 4)},
+    "sorted-64x128x64-n128": {"rows": 64, "tile": 128, "step": 64, "stages": 4, "narrow": (128, 128, 8, 4)},
+    "sorted-64x128x64-n64": {"rows": 64, "tile": 128, "step": 64, "stages": 4, "narrow": (64, 64, 4, 4)},
+    "sorted-64x128x32": {"rows": 64, "tile": 128, "step": 32, "stages": 6},
+    "sorted-64x256x64w8": _W256 | {"rows": 64, "stages": 4, "narrow": (64, 256, 8, 4)},
+    "sorted-64x256x64w8-n128": _W256 | {"rows": 64, "stages": 4, "narrow": (128, 256, 8, 4)},
+    "sorted-128x128x64-n128": {"rows": 128, "tile": 128, "step": 64, "narrow": (128, 128, 8, 4)},
+    "sorted-128x128x64w8-n256": _W128 | {"rows": 128, "narrow": (128, 256, 8, 4)},
+    "sorted-128x256x64w8-s3": _W256 | {"rows": 128, "stages": 3, "narrow": (128, 256, 8, 4)},
+    "sorted-128x256x64w8-n64": _W256 | {"rows": 128, "stages": 4, "narrow": (64, 256, 8, 4)},
+    "sorted-128x256x32w8": _W256 | {"rows": 128, "step": 32, "stages": 6, "narrow": (128, 256, 8, 4)},
+    "sorted-32x128x64": {"rows": 32, "tile": 128, "step": 64, "stages": 4},
 }
 
 
@@ -93,8 +112,8 @@ def shapes(what: str) -> list[Shape]:
             *((8192, 16, number, "bfloat16") for number in (128, 2)),
         ]
     return [
-        (4096, 2048, 128, "bfloat16"),
-        (4096, 2048, 32, "bfloat16"),
+        *((4096, rows, number, "bfloat16") for rows in (2048, 8192) for number in (8, 32, 128)),
+        *((8192, rows, number, "bfloat16") for rows in (2048, 8192) for number in (8, 32, 128)),
         (4096, 2048, 128, "float32"),
         (4096, 2048, 32, "float32"),
     ]
@@ -110,6 +129,8 @@ def plans(shape: Shape) -> dict[str, Callable[[], Any]]:
         kinds = [(tiles_plan, fragmented.FEW | MORE_FEW)]
     else:
         kinds = [(GroupsPlan, fragmented.GROUPS | fragmented.GROUPS_OF_FLOAT32 | MORE_GROUPS)]
+        if dtype != "float32":
+            kinds.append((SortedPlan, fragmented.SORTED | MORE_SORTED))
     found = {name: _later(kind, sizes, **options) for kind, named in kinds for name, options in named.items()}
     return {**found, "masked": lambda: fragmented.masked}
 
@@ -200,7 +221,7 @@ def _kernel_times(calls: dict[str, Any]) -> None:
 
 
 def registers() -> None:
-    for launcher in (*launchers().values(), few_rows._launcher()):
+    for launcher in (*launchers().values(), *sorting_launchers().values(), few_rows._launcher()):
         for cached in launcher.function.device_caches.values():
             for kernel in cached[0].values():
                 if kernel.n_spills:
