@@ -25,6 +25,8 @@ from stepmark.zoo.kernels import few_rows, fragmented
 from stepmark.zoo.kernels.fragmented_chain import launchers
 from stepmark.zoo.kernels.fragmented_plans import GroupsPlan, rows_plan, sooner_plan, tiles_plan
 from stepmark.zoo.kernels.fragmented_sizes import Parameters, Sizes
+from stepmark.zoo.kernels.fragmented_sorted import SortedPlan
+from stepmark.zoo.kernels.fragmented_sorted import launchers as sorting_launchers
 
 Shape = tuple[int, int, int, str]
 """Features in and out, rows, fragments, dtype."""
@@ -70,13 +72,18 @@ SOONER_FEW: dict[str, dict[str, Any]] = {
     "sooner-8x16x16x128-tf32x3": _FEW | {"tile": 16, "step": 128, "precision": "tf32x3"},
 }
 MORE_GROUPS: dict[str, dict[str, Any]] = {
-    "groups-64x256x32": {"rows": 64, "tile": 256, "step": 32, "span": 2, "num_warps": 8},
-    "groups-64x128x32w8": {"rows": 64, "tile": 128, "step": 32, "span": 4, "num_warps": 8},
-    "groups-64x64x32": {"rows": 64, "tile": 64, "step": 32, "span": 8},
-    "groups-32x128x32": {"rows": 32, "tile": 128, "step": 32, "span": 4},
-    "groups-16x128x32-span1": {"rows": 16, "tile": 128, "step": 32},
-    "groups-16x256x32-apart": {"rows": 16, "tile": 256, "step": 32, "span": 2, "fused": False},
-    "groups-64x128x64-span1": {"rows": 64, "tile": 128, "step": 64},
+    "groups-128x256x64w8": {"rows": 128, "tile": 256, "step": 64, "num_warps": 8},
+}
+_W128, _W256 = ({"step": 64, "tile": tile, "num_warps": 8} for tile in (128, 256))
+MORE_SORTED: dict[str, dict[str, Any]] = {
+    "sorted-64x128x64-n256": {"rows": 64, "tile": 128, "step": 64, "stages": 4, "narrow": (64, 256, 8, 4)},
+    "sorted-64x128x64-n128": {"rows": 64, "tile": 128, "step": 64, "stages": 4, "narrow": (128, 128, 8, 4)},
+    "sorted-64x128x32": {"rows": 64, "tile": 128, "step": 32, "stages": 6},
+    "sorted-64x256x64w8": _W256 | {"rows": 64, "stages": 4, "narrow": (64, 256, 8, 4)},
+    "sorted-64x256x64w8-n128": _W256 | {"rows": 64, "stages": 4, "narrow": (128, 256, 8, 4)},
+    "sorted-128x128x64-n128": {"rows": 128, "tile": 128, "step": 64, "narrow": (128, 128, 8, 4)},
+    "sorted-128x256x64w8-n64": _W256 | {"rows": 128, "stages": 4, "narrow": (64, 256, 8, 4)},
+    "sorted-128x256x32w8": _W256 | {"rows": 128, "step": 32, "stages": 6, "narrow": (128, 256, 8, 4)},
 }
 
 
@@ -97,10 +104,10 @@ def shapes(what: str) -> list[Shape]:
             *((8192, rows, number, "bfloat16") for rows in (8, 16) for number in (128, 2)),
         ]
     return [
-        (4096, 2048, 128, "bfloat16"),
-        (4096, 2048, 32, "bfloat16"),
-        (4096, 2048, 128, "float32"),
-        (4096, 2048, 32, "float32"),
+        *((4096, 2048, number, "bfloat16") for number in (8, 32, 128)),
+        (4096, 8192, 32, "bfloat16"),
+        *((8192, 2048, number, "bfloat16") for number in (8, 128)),
+        (8192, 8192, 8, "bfloat16"),
     ]
 
 
@@ -114,7 +121,7 @@ def plans(shape: Shape) -> dict[str, Callable[[], Any]]:
         sooner = {name: one for name, one in SOONER_FEW.items() if dtype == "float32" or "tf32x3" not in name}
         kinds = [(tiles_plan, fragmented.FEW | MORE_FEW), (sooner_plan, sooner)]
     else:
-        kinds = [(GroupsPlan, fragmented.GROUPS | fragmented.GROUPS_OF_FLOAT32 | MORE_GROUPS)]
+        kinds = [(GroupsPlan, fragmented.GROUPS | MORE_GROUPS), (SortedPlan, fragmented.SORTED | MORE_SORTED)]
     found = {name: _later(kind, sizes, **options) for kind, named in kinds for name, options in named.items()}
     return {**found, "masked": lambda: fragmented.masked}
 
@@ -192,7 +199,7 @@ def measure(what: str) -> Iterator[dict[str, Any]]:
 
 
 def registers() -> None:
-    for launcher in (*launchers().values(), few_rows._launcher()):
+    for launcher in (*launchers().values(), *sorting_launchers().values(), few_rows._launcher()):
         for cached in launcher.function.device_caches.values():
             for kernel in cached[0].values():
                 if kernel.n_spills:
@@ -205,7 +212,7 @@ def measure_few_rows() -> Iterator[dict[str, Any]]:
     few_rows.TILES.update(
         {f"tile{one[0]}x{one[1]}w{one[2]}s{one[3]}-tf32x3": few_rows.Tile(*one, "tf32x3") for one in more}
     )
-    for n, rows, turned in itertools.product((8192, 4096), (16, 8, 1), (False, True)):
+    for n, rows, turned in itertools.product((8192, 4096), (16, 1), (False, True)):
         a, b = torch.randn(rows, n, device="cuda"), torch.randn(n, n, device="cuda")
         b = b.t() if turned else b
         calls: dict[str, Any] = {"torch": lambda a=a, b=b: a @ b}

@@ -16,6 +16,7 @@ from stepmark.zoo.kernels.cross_entropy import mean_loss
 from stepmark.zoo.kernels.fragmented_gate import gate
 from stepmark.zoo.kernels.fragmented_plans import GroupsPlan, rows_plan, tiles_plan
 from stepmark.zoo.kernels.fragmented_sizes import Parameters, Sizes
+from stepmark.zoo.kernels.fragmented_sorted import SortedPlan
 from stepmark.zoo.kernels.gated import _SiluGate
 from stepmark.zoo.kernels.lora_sizes import Adapted
 from stepmark.zoo.kernels.lora_sizes import Sizes as LoRASizes
@@ -86,6 +87,15 @@ def fragmented_layers() -> Calls:
             for name, options in plans.items():
                 at = f"n={n} rows={rows} fragments={number} {_short(dtype)}"
                 yield f"{name} {at}", partial(_fragmented, maker, sizes, options)
+
+
+def fragmented_layers_sorted() -> Calls:
+    """Evaluation with many rows in 16 bits, at sizes with few and with many rows a fragment."""
+    for n, rows, number in [(4096, 2048, 128), (4096, 8192, 32), (8192, 2048, 32), (8192, 8192, 8)]:
+        sizes = Sizes(rows, number, n // number, n, n // 32, HALF, has_bias=False)
+        for name, options in fragmented.SORTED.items():
+            at = f"n={n} rows={rows} fragments={number} {_short(HALF)}"
+            yield f"{name} {at}", partial(_fragmented, SortedPlan, sizes, options)
 
 
 def _fragmented(maker: Any, sizes: Sizes, options: Mapping[str, Any]) -> None:
@@ -195,6 +205,7 @@ FAMILIES: dict[str, Callable[[], Calls]] = {
     "quantisers": quantisers,
     "products": products,
     "fragmented": fragmented_layers,
+    "fragmented-sorted": fragmented_layers_sorted,
     "gates": gates,
     "few-rows": few_rows_products,
     "lora": lora,

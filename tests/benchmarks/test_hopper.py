@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 KERNELS = {
     *("norm_forward", "norm_backward", "sum_parts", "softmax_forward", "softmax_backward"),
     *("quantize_rows", "scaled_product", "narrow_rows", "expert_rows", "gate_rows", "few_rows_product"),
+    *("choose_fragments", "narrow_others", "sort_rows", "expert_sorted"),
     *("thin_kernel", "spread_kernel", "adam_step", "loss_kernel", "loss_gradient_kernel"),
 }
 

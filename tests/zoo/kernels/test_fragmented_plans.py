@@ -16,6 +16,7 @@ from stepmark.zoo.kernels import few_rows, fragmented
 from stepmark.zoo.kernels.fragmented_chain import Chain, Kernel, launchers
 from stepmark.zoo.kernels.fragmented_plans import GroupsPlan, rows_plan, sooner_plan, tiles_plan
 from stepmark.zoo.kernels.fragmented_sizes import Parameters, Sizes, sizes_of, split_for_rows, split_for_tiles
+from stepmark.zoo.kernels.fragmented_sorted import SortedPlan
 from tests.zoo.agreement import largest_error
 from tests.zoo.kernels.fragmented_cases import draw, in_float64
 from tests.zoo.kernels.thinning import covering, number_of_examples
@@ -37,6 +38,10 @@ def groups(sizes: Sizes, **options: Any) -> GroupsPlan:
     return GroupsPlan(sizes, rows=16, tile=16, step=16, span=2, **options)
 
 
+def in_order(sizes: Sizes, narrow: tuple[int, int] = (16, 16), **options: Any) -> SortedPlan:
+    return SortedPlan(sizes, **({"rows": 16, "tile": 16, "step": 16} | options), narrow=(*narrow, 4, 2))
+
+
 PLANS: dict[str, Any] = {
     "rows": rows,
     "rows, sums ahead": lambda sizes, splits: rows(sizes, splits, ahead=True, late=True),
@@ -51,6 +56,8 @@ PLANS: dict[str, Any] = {
     "sooner, a few features at once": lambda sizes, splits: sooner(sizes, splits, at_once=64),
     "groups": lambda sizes, splits: groups(sizes),
     "groups, apart": lambda sizes, splits: groups(sizes, fused=False),
+    "sorted": lambda sizes, splits: in_order(sizes),
+    "sorted, large tiles": lambda sizes, splits: in_order(sizes, (32, 64), rows=64, tile=32, step=64),
     "masked": lambda sizes, splits: fragmented.masked,
 }
 
@@ -181,6 +188,66 @@ def leave_out_another(scratch: Tensor, x: Tensor, compressor: Tensor) -> None:
 def every_of(places: Tensor) -> tuple[Tensor, ...]:
     rows, splits = (torch.arange(number, device=places.device) for number in places.shape)
     return rows[:, None], splits[None, :], places.long()
+
+
+def choosing(shape: tuple[int, ...], chosen: list[int], dtype: torch.dtype, device: str) -> Any:
+    """Of x's rows each has the fragment that is told by far as its best."""
+    torch.manual_seed(len(chosen))
+    x, parameters = draw((len(chosen), *shape), dtype, device)
+    size = shape[1]
+    for row, fragment in enumerate(chosen):
+        x[row, fragment * size : (fragment + 1) * size] = 5.0 * parameters.selector[fragment]
+    return x, parameters
+
+
+CHOICES = {
+    "all the first": [0] * 37,
+    "all the last": [6] * 37,
+    "the first and the last": [0, 6] * 20,
+    "most the same": [3] * 35 + [0, 6, 5],
+    "all in turn": list(range(7)) * 7,
+    "fewer rows than a tile": [6, 0, 6],
+}
+
+
+@pytest.mark.parametrize(
+    ("choice", "size", "dtype"), covering(list(CHOICES), [8, 10, 96], [torch.bfloat16, torch.float32])
+)
+@pytest.mark.parametrize("name", ["groups", "sorted", "sorted, large tiles"])
+def test_groups_long_and_empty(device: str, name: str, choice: str, size: int, dtype: torch.dtype) -> None:
+    x, parameters = choosing((7, size, 33, 20), CHOICES[choice], dtype, device)
+    unread = set(range(7)) - set(CHOICES[choice])
+    parameters.weight[list(unread)] = 0.0
+    plan = PLANS[name](sizes_of(x, parameters), 1)
+    agrees_keeping_or_not(plan, x, parameters, least=1.0)
+    parameters.weight[list(unread)] = torch.nan
+    assert plan(x, parameters)[0].isfinite().all()
+
+
+@pytest.mark.parametrize(("fragments", "splits"), [(2, 2), (8, 8), (64, 8), (1, 1)])
+def test_narrow_features_of_sorted_rows_are_split_among_idle_processors(
+    device: str, fragments: int, splits: int
+) -> None:
+    x, parameters = draw((20, fragments, 64, 17, 5), torch.float32, device)
+    plan = in_order(sizes_of(x, parameters))
+    assert plan.splits == splits
+    agrees_keeping_or_not(plan, x, parameters, least=1.0)
+
+
+def test_sums_over_splits_take_little_memory() -> None:
+    for rows in (33, 2048, 8192, 1 << 20):
+        sizes = Sizes(rows, 32, 256, 8192, 256, torch.bfloat16, has_bias=False)
+        for options in fragmented.SORTED.values():
+            splits = SortedPlan(sizes, **options).splits
+            assert splits == 1 or splits * rows * sizes.narrow * 4 <= 1 << 25
+
+
+def test_scores_that_are_no_number_are_the_best(device: str) -> None:
+    x, parameters = choosing((7, 8, 33, 20), [3] * 20, torch.float32, device)
+    x[5, 17] = x[5, 50] = torch.nan
+    for name in ("groups", "sorted"):
+        chosen = PLANS[name](sizes_of(x, parameters), 1)(x, parameters, keep=True)[2]
+        assert chosen.tolist() == [3] * 5 + [2] + [3] * 14
 
 
 @settings(max_examples=20)

@@ -25,6 +25,7 @@ from stepmark.zoo.kernels.fragmented_plans import (
     tiles_plan,
 )
 from stepmark.zoo.kernels.fragmented_sizes import Parameters, Sizes, sizes_of
+from stepmark.zoo.kernels.fragmented_sorted import SortedPlan
 
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 Plan = Callable[..., Found]
@@ -153,6 +154,28 @@ GROUPS: dict[str, dict[str, Any]] = {
 }
 """Rows, outputs and depth of a tile."""
 
+SORTED: dict[str, dict[str, Any]] = {
+    "sorted-64x128x64": {"rows": 64, "tile": 128, "step": 64, "stages": 4},
+    "sorted-64x256x32": {"rows": 64, "tile": 256, "step": 32, "stages": 5, "narrow": (64, 256, 8, 4)},
+    "sorted-128x128x64": {"rows": 128, "tile": 128, "step": 64, "narrow": (128, 256, 8, 4)},
+    "sorted-128x128x64w8": {
+        "rows": 128,
+        "tile": 128,
+        "step": 64,
+        "num_warps": 8,
+        "narrow": (128, 128, 8, 4),
+    },
+    "sorted-128x256x64w8": {
+        "rows": 128,
+        "tile": 256,
+        "step": 64,
+        "num_warps": 8,
+        "stages": 4,
+        "narrow": (128, 256, 8, 4),
+    },
+}
+"""For 16 bits, by rows, outputs and features of a tile. All but the last fit into a processor twice."""
+
 GROUPS_OF_FLOAT32: dict[str, dict[str, Any]] = {
     "groups-16x128x32-apart": GROUPS["groups-16x128x32-apart"],
     "groups-64x128x32-apart": GROUPS["groups-64x128x32-apart"],
@@ -182,6 +205,8 @@ def candidates(sizes: Sizes, *, keep: bool = False) -> dict[str, Plan]:
     if sizes.rows > MOST_ROWS_OF_A_TILE or not has_few:
         groups = GROUPS_OF_FLOAT32 if sizes.dtype is torch.float32 else GROUPS
         plans |= {name: GroupsPlan(sizes, **options) for name, options in groups.items()}
+    if sizes.rows > MOST_ROWS_OF_A_TILE and sizes.narrow > 0 and sizes.dtype is not torch.float32:
+        plans |= {name: SortedPlan(sizes, **options) for name, options in SORTED.items()}
     return plans | {"masked": masked}
 
 
