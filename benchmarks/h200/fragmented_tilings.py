@@ -208,10 +208,6 @@ def registers() -> None:
 
 
 def measure_few_rows() -> Iterator[dict[str, Any]]:
-    more = [(16, 64, 2, 6), (32, 64, 4, 6), (64, 32, 4, 6), (32, 128, 8, 3), (128, 32, 8, 4)]
-    few_rows.TILES.update(
-        {f"tile{one[0]}x{one[1]}w{one[2]}s{one[3]}-tf32x3": few_rows.Tile(*one, "tf32x3") for one in more}
-    )
     for n, rows, turned in itertools.product((8192, 4096), (16, 1), (False, True)):
         a, b = torch.randn(rows, n, device="cuda"), torch.randn(n, n, device="cuda")
         b = b.t() if turned else b

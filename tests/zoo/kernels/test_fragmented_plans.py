@@ -262,16 +262,3 @@ def test_splits_cover_every_feature_once(number: int, size: int, wanted: int) ->
         else:
             assert split.splits * split.own >= number > (split.splits - 1) * split.own
             assert split.length >= split.own * size
-
-
-@pytest.mark.parametrize("turned", [False, True])
-@pytest.mark.parametrize("add", [False, True])
-def test_products_of_few_rows(device: str, turned: bool, add: bool) -> None:
-    torch.manual_seed(0)
-    a, b = torch.randn(5, 70, device=device), torch.randn(70, 50, device=device)
-    b = b.t().contiguous().t() if turned else b
-    into = torch.randn(5, 50, device=device) if add else None
-    truth = a.double() @ b.double() + (0.0 if into is None else into.double())
-    for name in few_rows.TILES:
-        found = few_rows._by_tiles(None if into is None else into.clone(), a, b, name)
-        assert largest_error(found, truth) <= 1e-6

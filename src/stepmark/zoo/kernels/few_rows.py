@@ -1,9 +1,12 @@
 """Products of few rows with a large matrix in float32, where a library's tiles for many rows stay half empty.
 
-Measured on an H200, 16 rows times 8192 x 8192: 105 µs, cuBLAS 144; the matrix is read in 62. Of a matrix
-that lies turned cuBLAS takes 142 and a kernel with products one by one 320.
 Matrix units know float32 by its first 11 digits: `tf32x3` adds up three products of first and last digits,
-and what is left out, last times last, is smaller than float32's own rounding of the sum.
+and what is left out, last times last, is smaller than float32's own rounding of the sum. Of sixteen rows a
+warp has one product for every eight columns, which waits for the one before it: wide tiles have more of them
+at once, and splits of the depth make more programs.
+
+Measured on an H200, 16 rows times 8192 x 8192, which is read in 62 µs: cuBLAS 144, of a matrix that lies turned
+143; with one split 89 and 90 (docs/gpu.md).
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from stepmark.zoo.kernels.launch import Launcher
 
 OPERATION = "few-rows-product/2"
 MOST_ROWS = 16
+ADDED_AT_ONCE = 1024
 
 
 class Tile(NamedTuple):
@@ -27,17 +31,17 @@ class Tile(NamedTuple):
     depth: int
     warps: int
     stages: int
-    precision: str = "ieee"
+    splits: int = 1
 
 
 TILES = {
-    "tile32x64w2": Tile(32, 64, 2, 4),
-    "tile64x32w4": Tile(64, 32, 4, 4),
-    "tile16x64w1": Tile(16, 64, 1, 4),
-    "tile32x64w4-tf32x3": Tile(32, 64, 4, 4, "tf32x3"),
-    "tile64x64w4-tf32x3": Tile(64, 64, 4, 4, "tf32x3"),
-    "tile32x128w4-tf32x3": Tile(32, 128, 4, 4, "tf32x3"),
-    "tile64x64w8-tf32x3": Tile(64, 64, 8, 4, "tf32x3"),
+    "tile32x128w4": Tile(32, 128, 4, 4),
+    "tile64x64w4": Tile(64, 64, 4, 4),
+    "tile64x64w4-2": Tile(64, 64, 4, 4, 2),
+    "tile64x64w4-4": Tile(64, 64, 4, 4, 4),
+    "tile128x32w4-4": Tile(128, 32, 4, 5, 4),
+    "tile128x32w4-8": Tile(128, 32, 4, 5, 8),
+    "tile128x64w8-4": Tile(128, 64, 8, 3, 4),
 }
 
 _chosen: dict[tuple[object, ...], str] = {}
@@ -47,20 +51,19 @@ def add_product(into: Tensor | None, a: Tensor, b: Tensor) -> Tensor:
     """a (rows, depth) @ b (depth, columns), b of any strides; added to `into` in place where it is given."""
     if a.shape[0] > MOST_ROWS or a.dtype is not torch.float32 or not a.is_cuda:
         return _by_torch(into, a, b)
-    key = (*a.shape, *b.shape, *b.stride(), into is None, is_for_a_graph())
+    key = (*a.shape, *b.shape, *b.stride(), is_for_a_graph())
     name = _chosen.get(key)
     if name is None:
-        name = _chosen[key] = _choose(into, a, b)
+        name = _chosen[key] = _choose(a, b)
     return _by_torch(into, a, b) if name == "torch" else _by_tiles(into, a, b, name)
 
 
-def _choose(into: Tensor | None, a: Tensor, b: Tensor) -> str:
-    spare = None if into is None else into.clone()
-    candidates = {name: (lambda name=name: _by_tiles(spare, a, b, name)) for name in TILES}
-    sizes = (next_power(a.shape[0]), a.shape[1], b.shape[1])
+def _choose(a: Tensor, b: Tensor) -> str:
+    """Without adding: what is added to again and again is another sum for each candidate."""
+    candidates = {name: (lambda name=name: _by_tiles(None, a, b, name)) for name in TILES}
     lies = "straight" if b.stride(1) == 1 else "turned" if b.stride(0) == 1 else "apart"
-    every = {"torch": lambda: _by_torch(spare, a, b), **candidates}
-    return choose(OPERATION, (*sizes, lies, "new" if into is None else "added"), every, default="torch")
+    every = {"torch": lambda: _by_torch(None, a, b), **candidates}
+    return choose(OPERATION, (next_power(a.shape[0]), *b.shape, lies), every, default="torch")
 
 
 def _by_torch(into: Tensor | None, a: Tensor, b: Tensor) -> Tensor:
@@ -68,19 +71,25 @@ def _by_torch(into: Tensor | None, a: Tensor, b: Tensor) -> Tensor:
 
 
 def _by_tiles(into: Tensor | None, a: Tensor, b: Tensor, name: str) -> Tensor:
-    tile, step, num_warps, stages, precision = TILES[name]
-    a = a.contiguous()
-    out = a.new_empty(a.shape[0], b.shape[1]) if into is None else into
-    _launcher()(
-        (-(-b.shape[1] // tile), 1, 1), a, b, out, *a.shape, b.shape[1], *b.stride(),
-        key=(name, into is None), ROWS=16, TILE=tile, STEP=step, STAGES=stages, AT_ONCE=8,
-        ADD=into is not None, PRECISION=precision, num_warps=num_warps, num_stages=stages,
+    tile, step, num_warps, stages, splits = TILES[name]
+    a, rows, columns = a.contiguous(), a.shape[0], b.shape[1]
+    out = a.new_empty(rows, columns) if into is None else into
+    parts = out if splits == 1 else a.new_empty(splits, rows, columns)
+    product, add = _launchers()
+    product(
+        (-(-columns // tile), splits, 1), a, b, parts, *a.shape, columns, *b.stride(),
+        key=(name, into is None), ROWS=16, TILE=tile, STEP=step, STAGES=stages, AT_ONCE=max(1, 512 // step),
+        SPLITS=splits, ADD=into is not None and splits == 1, num_warps=num_warps, num_stages=stages,
     )  # fmt: skip
+    if splits > 1:
+        options = {"SPLITS": splits, "AT_ONCE": ADDED_AT_ONCE, "ADD": into is not None, "num_warps": 4}
+        number = rows * columns
+        add((-(-number // ADDED_AT_ONCE), 1, 1), parts, out, number, key=(splits, into is None), **options)
     return out
 
 
 @cache
-def _launcher() -> Launcher:
-    from stepmark.zoo.kernels.fragmented_gate_kernels import few_rows_product
+def _launchers() -> tuple[Launcher, Launcher]:
+    from stepmark.zoo.kernels.few_rows_kernels import add_splits, few_rows_product
 
-    return Launcher(few_rows_product)
+    return Launcher(few_rows_product), Launcher(add_splits)
