@@ -23,7 +23,7 @@ from stepmark.zoo.fragmented import FragmentedLinear
 from stepmark.zoo.fragmented_reference import hard_reference
 from stepmark.zoo.kernels import few_rows, fragmented
 from stepmark.zoo.kernels.fragmented_chain import launchers
-from stepmark.zoo.kernels.fragmented_plans import GroupsPlan, rows_plan, sooner_plan, tiles_plan
+from stepmark.zoo.kernels.fragmented_plans import GroupsPlan, rows_plan, tiles_plan
 from stepmark.zoo.kernels.fragmented_sizes import Parameters, Sizes
 from stepmark.zoo.kernels.fragmented_sorted import SortedPlan
 from stepmark.zoo.kernels.fragmented_sorted import launchers as sorting_launchers
@@ -31,59 +31,28 @@ from stepmark.zoo.kernels.fragmented_sorted import launchers as sorting_launcher
 Shape = tuple[int, int, int, str]
 """Features in and out, rows, fragments, dtype."""
 
-_W4, _W8 = ({"splits": 32, "tile_narrow": 32, "num_warps": warps} for warps in (4, 8))
+_32 = {"splits": 32, "tile_narrow": 32}
 MORE_ONE: dict[str, dict[str, Any]] = {
-    "rows-32x32x32-late": _W4 | {"tile": 32, "late": True},
-    "rows-32x32x16w4-ahead-late": _W4 | {"tile": 16, "ahead": True, "late": True},
-    "rows-32x32x16w4-deep-late": _W4 | {"tile": 16, "step": 256, "late": True},
-    "rows-32x32x32w8-deep-ahead-late": _W8 | {"tile": 32, "step": 256, "ahead": True, "late": True},
-    "rows-16x16x32-late": {"splits": 16, "tile_narrow": 16, "tile": 32, "late": True},
-}
-SOONER_ONE: dict[str, dict[str, Any]] = {
-    "sooner-32x32x32": {"splits": 32, "tile_narrow": 32, "tile": 32},
-    "sooner-16x16x32": {"splits": 16, "tile_narrow": 16, "tile": 32},
-    "sooner-16x16x16": {"splits": 16, "tile_narrow": 16, "tile": 16},
-    "sooner-16x16x16w2": {"splits": 16, "tile_narrow": 16, "tile": 16, "num_warps": 2},
-    "sooner-16x32x32-n8": {"splits": 16, "tile_narrow": 32, "tile": 32, "narrow_warps": 8},
-    "sooner-8x16x32-n8": {"splits": 8, "tile_narrow": 16, "tile": 32, "narrow_warps": 8},
-    "sooner-8x8x32": {"splits": 8, "tile_narrow": 8, "tile": 32, "narrow_warps": 8},
-    "sooner-16x16x32-deep": {"splits": 16, "tile_narrow": 16, "tile": 32, "step": 128},
-    "sooner-16x16x64w8": {"splits": 16, "tile_narrow": 16, "tile": 64, "num_warps": 8},
-    "sooner-16x16x32w8": {"splits": 16, "tile_narrow": 16, "tile": 32, "num_warps": 8},
+    "rows-32x32x32-late": _32 | {"tile": 32, "late": True},
+    "rows-32x32x16-deeper-late": _32 | {"tile": 16, "step": 512, "late": True},
+    "rows-32x32x16w8-deeper-late": _32 | {"tile": 16, "step": 512, "num_warps": 8, "late": True},
+    "rows-32x32x32w8-deep-ahead-late": _32
+    | {"tile": 32, "step": 256, "num_warps": 8, "ahead": True, "late": True},
 }
 MORE_FEW: dict[str, dict[str, Any]] = {
     "tiles-64x128-ahead": {"tile": 64, "step": 128, "stages": 4, "ahead": True},
-    "tiles-32x128-ahead": {"tile": 32, "step": 128, "stages": 5, "ahead": True},
-    "tiles-16x128-ahead": {"tile": 16, "step": 128, "stages": 5, "ahead": True},
-    "singles-32x64w2-ahead": {"tile": 32, "step": 64, "one_by_one": True, "num_warps": 2, "ahead": True},
-}
-_FEW = {"splits": 8, "tile_narrow": 16, "stages": 4, "at_once": 16384}
-SOONER_FEW: dict[str, dict[str, Any]] = {
-    "sooner-8x16x16x128": _FEW | {"tile": 16, "step": 128},
-    "sooner-8x16x32x128": _FEW | {"tile": 32, "step": 128},
-    "sooner-8x16x32x128w8": _FEW | {"tile": 32, "step": 128, "num_warps": 8},
-    "sooner-8x16x64x128w8": _FEW | {"tile": 64, "step": 128, "num_warps": 8},
-    "sooner-8x16x16x128w8": _FEW | {"tile": 16, "step": 128, "num_warps": 8},
-    "sooner-8x16x32x64w8": _FEW | {"tile": 32, "step": 64, "num_warps": 8, "stages": 6},
-    "sooner-4x16x32x128w8": _FEW | {"splits": 4, "tile": 32, "step": 128, "num_warps": 8},
-    "sooner-16x16x32x128w8": _FEW | {"splits": 16, "tile": 32, "step": 128, "num_warps": 8},
-    "sooner-8x16x16x256w8": _FEW | {"tile": 16, "step": 256, "num_warps": 8},
-    "sooner-8x16x32x64-tf32x3": _FEW | {"tile": 32, "step": 64, "precision": "tf32x3"},
-    "sooner-8x16x16x128-tf32x3": _FEW | {"tile": 16, "step": 128, "precision": "tf32x3"},
+    "tiles-32x128": {"tile": 32, "step": 128, "stages": 5},
+    "tiles-32x256-ahead": {"tile": 32, "step": 256, "stages": 4, "ahead": True},
 }
 MORE_GROUPS: dict[str, dict[str, Any]] = {
-    "groups-128x256x64w8": {"rows": 128, "tile": 256, "step": 64, "num_warps": 8},
+    "groups-128x128x64": {"rows": 128, "tile": 128, "step": 64, "num_warps": 8},
 }
-_W128, _W256 = ({"step": 64, "tile": tile, "num_warps": 8} for tile in (128, 256))
+_WIDE = {"step": 64, "num_warps": 8, "rows": 128}
 MORE_SORTED: dict[str, dict[str, Any]] = {
-    "sorted-64x128x64-n256": {"rows": 64, "tile": 128, "step": 64, "stages": 4, "narrow": (64, 256, 8, 4)},
-    "sorted-64x128x64-n128": {"rows": 64, "tile": 128, "step": 64, "stages": 4, "narrow": (128, 128, 8, 4)},
-    "sorted-64x128x32": {"rows": 64, "tile": 128, "step": 32, "stages": 6},
-    "sorted-64x256x64w8": _W256 | {"rows": 64, "stages": 4, "narrow": (64, 256, 8, 4)},
-    "sorted-64x256x64w8-n128": _W256 | {"rows": 64, "stages": 4, "narrow": (128, 256, 8, 4)},
-    "sorted-128x128x64-n128": {"rows": 128, "tile": 128, "step": 64, "narrow": (128, 128, 8, 4)},
-    "sorted-128x256x64w8-n64": _W256 | {"rows": 128, "stages": 4, "narrow": (64, 256, 8, 4)},
-    "sorted-128x256x32w8": _W256 | {"rows": 128, "step": 32, "stages": 6, "narrow": (128, 256, 8, 4)},
+    "sorted-64x128x64": {"rows": 64, "tile": 128, "step": 64, "stages": 4},
+    "sorted-128x128x64w4": {"rows": 128, "tile": 128, "step": 64, "narrow": (128, 128, 8, 4)},
+    "sorted-128x256x64-n128": _WIDE | {"tile": 256, "stages": 4, "narrow": (128, 256, 8, 4)},
+    "sorted-128x256x32": _WIDE | {"step": 32, "tile": 256, "stages": 6, "narrow": (128, 256, 8, 4)},
 }
 
 
@@ -116,10 +85,9 @@ def plans(shape: Shape) -> dict[str, Callable[[], Any]]:
     sizes = Sizes(rows, number, n // number, n, n // 32, getattr(torch, dtype), False)
     kinds: list[tuple[Any, dict[str, dict[str, Any]]]] = []
     if rows == 1:
-        kinds = [(rows_plan, fragmented.ONE | MORE_ONE), (sooner_plan, SOONER_ONE)]
+        kinds = [(rows_plan, fragmented.ONE | MORE_ONE)]
     elif rows <= 16:
-        sooner = {name: one for name, one in SOONER_FEW.items() if dtype == "float32" or "tf32x3" not in name}
-        kinds = [(tiles_plan, fragmented.FEW | MORE_FEW), (sooner_plan, sooner)]
+        kinds = [(tiles_plan, fragmented.FEW | MORE_FEW)]
     else:
         kinds = [(GroupsPlan, fragmented.GROUPS | MORE_GROUPS), (SortedPlan, fragmented.SORTED | MORE_SORTED)]
     found = {name: _later(kind, sizes, **options) for kind, named in kinds for name, options in named.items()}
@@ -199,7 +167,7 @@ def measure(what: str) -> Iterator[dict[str, Any]]:
 
 
 def registers() -> None:
-    for launcher in (*launchers().values(), *sorting_launchers().values(), few_rows._launcher()):
+    for launcher in (*launchers().values(), *sorting_launchers().values(), *few_rows._launchers()):
         for cached in launcher.function.device_caches.values():
             for kernel in cached[0].values():
                 if kernel.n_spills:

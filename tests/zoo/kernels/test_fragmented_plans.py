@@ -12,9 +12,9 @@ from torch import Tensor
 
 from stepmark.zoo.fragmented import TOLERANCES
 from stepmark.zoo.fragmented_reference import fragment_scores
-from stepmark.zoo.kernels import few_rows, fragmented
-from stepmark.zoo.kernels.fragmented_chain import Chain, Kernel, launchers
-from stepmark.zoo.kernels.fragmented_plans import GroupsPlan, rows_plan, sooner_plan, tiles_plan
+from stepmark.zoo.kernels import fragmented
+from stepmark.zoo.kernels.fragmented_chain import Chain
+from stepmark.zoo.kernels.fragmented_plans import GroupsPlan, rows_plan, tiles_plan
 from stepmark.zoo.kernels.fragmented_sizes import Parameters, Sizes, sizes_of, split_for_rows, split_for_tiles
 from stepmark.zoo.kernels.fragmented_sorted import SortedPlan
 from tests.zoo.agreement import largest_error
@@ -28,10 +28,6 @@ def rows(sizes: Sizes, splits: int = 4, **options: Any) -> Chain:
 
 def tiles(sizes: Sizes, splits: int = 4, **options: Any) -> Chain:
     return tiles_plan(sizes, splits=splits, tile=16, tile_narrow=16, **({"step": 16} | options))
-
-
-def sooner(sizes: Sizes, splits: int = 4, **options: Any) -> Chain:
-    return sooner_plan(sizes, splits=splits, tile=16, tile_narrow=16, **({"step": 16} | options))
 
 
 def groups(sizes: Sizes, **options: Any) -> GroupsPlan:
@@ -52,8 +48,6 @@ PLANS: dict[str, Any] = {
     "tiles, then rows": lambda sizes, splits: tiles(sizes, splits, by_rows=2),
     "singles": lambda sizes, splits: tiles(sizes, splits, one_by_one=True),
     "singles, narrow ahead": lambda sizes, splits: tiles(sizes, splits, one_by_one=True, ahead=True),
-    "sooner": sooner,
-    "sooner, a few features at once": lambda sizes, splits: sooner(sizes, splits, at_once=64),
     "groups": lambda sizes, splits: groups(sizes),
     "groups, apart": lambda sizes, splits: groups(sizes, fused=False),
     "sorted": lambda sizes, splits: in_order(sizes),
@@ -154,40 +148,6 @@ def test_weights_of_fragments_that_were_not_chosen_are_not_read(device: str, nam
     for fragment in set(range(8)) - set(chosen):
         parameters.weight[fragment] = torch.nan
     assert PLANS[name](sizes_of(x, parameters), 2)(x, parameters)[0].isfinite().all()
-
-
-@pytest.mark.parametrize("number", [1, 5])
-def test_sums_that_left_out_another_fragment_are_put_right(device: str, number: int) -> None:
-    """As where two scores are nearly equal, and the two launches add them up differently."""
-    torch.manual_seed(7)
-    x, parameters = draw((number, 8, 4, 17, 3), torch.float32, device)
-    plan = sooner(sizes_of(x, parameters), splits=2)
-    places = plan._tensors(x, parameters, ready=True)
-    first, last = plan._launches(places, x.stride(0), ready=True)
-    launch(*first)
-    leave_out_another(places.scratch, x.view(number, 2, 4, 4), parameters.compressor.view(2, 4, 4, 3))
-    launch(*last)
-    for found, right in zip(places.y, in_float64(x, parameters), strict=True):
-        assert largest_error(found, right) <= TOLERANCES[x.dtype]
-
-
-def launch(kernel: Kernel, given: tuple[Any, ...]) -> None:
-    launchers()[kernel.name](kernel.grid, *given, key=("alone", kernel.name), **kernel.options)
-
-
-def leave_out_another(scratch: Tensor, x: Tensor, compressor: Tensor) -> None:
-    """Of every split, in sums of two splits with four fragments each; the next one instead of the best."""
-    rows, splits, own, _ = x.shape
-    parts = torch.einsum("rsfi,sfic->rsfc", x, compressor)
-    sums = scratch[: -2 * rows * splits].view(rows, 2, splits, -1)
-    places = scratch[-rows * splits :].view(rows, splits)
-    sums[:, 1] += parts[every_of(places)] - parts[every_of((places + 1) % own)]
-    places.copy_((places + 1) % own)
-
-
-def every_of(places: Tensor) -> tuple[Tensor, ...]:
-    rows, splits = (torch.arange(number, device=places.device) for number in places.shape)
-    return rows[:, None], splits[None, :], places.long()
 
 
 def choosing(shape: tuple[int, ...], chosen: list[int], dtype: torch.dtype, device: str) -> Any:

@@ -10,8 +10,8 @@ def few_rows_product(
     a, b, c, rows, depth, columns, b_stride, b_step, ROWS: tl.constexpr, TILE: tl.constexpr,
     STEP: tl.constexpr, STAGES: tl.constexpr, AT_ONCE: tl.constexpr, SPLITS: tl.constexpr, ADD: tl.constexpr,
 ):  # fmt: skip
-    """a (rows, depth) times b (depth, columns) with any strides, into c or added to it; of several splits each
-    into its own (rows, columns) of c. Sums of AT_ONCE steps are added to those before: one long chain of
+    """a (rows, depth) times b (depth, columns) with any strides, into c or added to it; of several splits
+    each into its own (rows, columns) of c. Sums of AT_ONCE steps are added to those before: one long chain of
     float32 sums would lose two bits more."""
     row = tl.arange(0, ROWS)
     column = tl.program_id(0) * TILE + tl.arange(0, TILE)

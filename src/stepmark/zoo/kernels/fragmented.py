@@ -36,7 +36,7 @@ BACKWARD = (
     " Tensor selector, Tensor weight, Tensor compressor, Tensor decompressor)"
 )
 
-OPERATION = "fragmented-hard/1"
+OPERATION = "fragmented-hard/2"
 """Raised when kernels change: choices made for others are void."""
 
 LARGEST_STRIDE = 1 << 26
@@ -102,31 +102,17 @@ def _call(plan: Plan, x: Tensor, parameters: Parameters, *, keep: bool) -> Calla
     return lambda: plan(x, parameters, keep=keep)
 
 
+_32 = {"splits": 32, "tile_narrow": 32}
 ONE: dict[str, dict[str, Any]] = {
-    "rows-32x32x32": {"splits": 32, "tile_narrow": 32, "tile": 32},
-    "rows-32x32x32-early": {"splits": 32, "tile_narrow": 32, "tile": 32, "early": True},
-    "rows-32x32x32-deep": {"splits": 32, "tile_narrow": 32, "tile": 32, "step": 128},
-    "rows-32x32x32-apart": {"splits": 32, "tile_narrow": 32, "tile": 32, "dependent": False},
-    "rows-32x32x64": {"splits": 32, "tile_narrow": 32, "tile": 64},
-    "rows-32x16x32": {"splits": 32, "tile_narrow": 16, "tile": 32},
+    "rows-32x32x32": _32 | {"tile": 32},
+    "rows-32x32x32-early": _32 | {"tile": 32, "early": True},
+    "rows-32x32x32-deep": _32 | {"tile": 32, "step": 128},
+    "rows-32x32x64": _32 | {"tile": 64},
     "rows-16x16x32": {"splits": 16, "tile_narrow": 16, "tile": 32},
-    "rows-32x32x16w2": {"splits": 32, "tile_narrow": 32, "tile": 16, "num_warps": 2},
+    "rows-32x32x16w2": _32 | {"tile": 16, "num_warps": 2},
     "rows-32x64x32w2": {"splits": 32, "tile_narrow": 64, "tile": 32, "num_warps": 2},
-    "rows-32x32x32-ahead": {"splits": 32, "tile_narrow": 32, "tile": 32, "ahead": True},
-    "rows-32x32x32w8-ahead": {
-        "splits": 32,
-        "tile_narrow": 32,
-        "tile": 32,
-        "num_warps": 8,
-        "ahead": True,
-    },
-    "rows-32x64x32w8-ahead": {
-        "splits": 32,
-        "tile_narrow": 64,
-        "tile": 32,
-        "num_warps": 8,
-        "ahead": True,
-    },
+    "rows-32x32x16-ahead-late": _32 | {"tile": 16, "ahead": True, "late": True},
+    "rows-32x32x16-deep-late": _32 | {"tile": 16, "step": 256, "late": True},
 }
 """For one row: splits, tile of narrow features, tile of outputs, warps."""
 
@@ -137,7 +123,7 @@ ONE_KEPT: dict[str, dict[str, Any]] = {
 
 FEW: dict[str, dict[str, Any]] = {
     "tiles-64x128": {"tile": 64, "step": 128, "stages": 4},
-    "tiles-32x128": {"tile": 32, "step": 128, "stages": 5},
+    "tiles-32x128-ahead": {"tile": 32, "step": 128, "stages": 5, "ahead": True},
     "tiles-32x64w2": {"tile": 32, "step": 64, "num_warps": 2},
     "tiles-32x64-by1": {"tile": 32, "step": 64, "by_rows": 1},
     "tiles-32x64-by2": {"tile": 32, "step": 64, "by_rows": 2},
@@ -147,47 +133,26 @@ FEW: dict[str, dict[str, Any]] = {
 
 GROUPS: dict[str, dict[str, Any]] = {
     "groups-64x128x64": {"rows": 64, "tile": 128, "step": 64, "span": 4},
-    "groups-128x128x64": {"rows": 128, "tile": 128, "step": 64, "num_warps": 8},
-    "groups-16x128x32": {"rows": 16, "tile": 128, "step": 32, "span": 4},
-    "groups-64x128x32-apart": {"rows": 64, "tile": 128, "step": 32, "span": 2, "fused": False},
+    "groups-128x256x64": {"rows": 128, "tile": 256, "step": 64, "num_warps": 8},
     "groups-16x128x32-apart": {"rows": 16, "tile": 128, "step": 32, "span": 4, "fused": False},
 }
 """Rows, outputs and depth of a tile."""
 
+_WIDE = {"step": 64, "num_warps": 8, "rows": 128}
 SORTED: dict[str, dict[str, Any]] = {
-    "sorted-64x128x64": {"rows": 64, "tile": 128, "step": 64, "stages": 4},
+    "sorted-64x128x32": {"rows": 64, "tile": 128, "step": 32, "stages": 6},
     "sorted-64x256x32": {"rows": 64, "tile": 256, "step": 32, "stages": 5, "narrow": (64, 256, 8, 4)},
-    "sorted-128x128x64": {"rows": 128, "tile": 128, "step": 64, "narrow": (128, 256, 8, 4)},
-    "sorted-128x128x64w8": {
-        "rows": 128,
-        "tile": 128,
-        "step": 64,
-        "num_warps": 8,
-        "narrow": (128, 128, 8, 4),
-    },
-    "sorted-128x256x64w8": {
-        "rows": 128,
-        "tile": 256,
-        "step": 64,
-        "num_warps": 8,
-        "stages": 4,
-        "narrow": (128, 256, 8, 4),
-    },
+    "sorted-128x128x64": _WIDE | {"tile": 128, "narrow": (128, 128, 8, 4)},
+    "sorted-128x256x64": _WIDE | {"tile": 256, "stages": 4, "narrow": (64, 256, 8, 4)},
 }
-"""For 16 bits, by rows, outputs and features of a tile. All but the last fit into a processor twice."""
+"""For 16 bits, by rows, outputs and features of a tile."""
 
+_64 = {"rows": 64, "tile": 128, "step": 32, "fused": False}
 GROUPS_OF_FLOAT32: dict[str, dict[str, Any]] = {
     "groups-16x128x32-apart": GROUPS["groups-16x128x32-apart"],
-    "groups-64x128x32-apart": GROUPS["groups-64x128x32-apart"],
-    "groups-64x128x32w8-apart": {
-        "rows": 64,
-        "tile": 128,
-        "step": 32,
-        "span": 4,
-        "num_warps": 8,
-        "fused": False,
-    },
-    "groups-16x128x32": GROUPS["groups-16x128x32"],
+    "groups-64x128x32-apart": _64 | {"span": 2},
+    "groups-64x128x32w8-apart": _64 | {"span": 4, "num_warps": 8},
+    "groups-16x128x32": {"rows": 16, "tile": 128, "step": 32, "span": 4},
 }
 """For products that matrix units do not compute: deeper tiles spill registers, up to 4.8 kB a thread
 (`python -m benchmarks.hopper fragmented`), and were never the fastest."""

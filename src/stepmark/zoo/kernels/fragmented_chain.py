@@ -1,8 +1,5 @@
 """A chain of FragmentedLinear's kernels: narrow features by splits, the choice, the fragments' products.
 
-The choice has a launch of its own, or the last kernel finds it: inline, from the first one's scores; sooner,
-from x itself.
-
 Scratch holds the sums over splits (see fragmented_rows_kernels). Called again with addresses as round as
 before, and not for a graph, kernels are launched by addresses, with scratch of the thread and the stream: all
 that stays the same from call to call was put together before.
@@ -13,7 +10,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from functools import cache
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 import torch
@@ -52,40 +48,16 @@ class Places(NamedTuple):
     y: Any
 
 
-class Last(NamedTuple):
-    """What it takes of Places, and the constant that says whether h and the choice are there or wanted."""
-
-    takes: tuple[str, ...]
-    flag: str | None
-
-
-_SOONER = Last(Places._fields, "KEEP")
-_OWN = ("x", "weight", "decompressor", "bias")
-LAST = {
-    "expert_rows": Last((*_OWN, "scratch", "hidden", "chosen", "y"), "READY"),
-    "expert_tiles": Last((*_OWN, "hidden", "chosen", "y"), None),
-    "sooner_row": _SOONER,
-    "sooner_tiles": _SOONER,
-}
-
-
 class Chain:
-    """`first` and `third` kernels with the choice between them; inline, the third chooses for itself, as it
-    always does where there is no second."""
+    """`first` and `third` kernels with the choice between them; inline, the third chooses for itself."""
 
     def __init__(
-        self,
-        sizes: Sizes,
-        split: Split,
-        kernels: tuple[Kernel, Kernel | None, Kernel],
-        *,
-        key: int,
-        inline: bool,
+        self, sizes: Sizes, split: Split, kernels: tuple[Kernel, Kernel, Kernel], *, key: int, inline: bool
     ) -> None:
         self.sizes, self.key, self.inline = sizes, key, inline
         self.first, self.second, third = kernels
-        self.takes, flag = LAST[third.name]
-        ready = [{flag: one} if flag else {} for one in (False, True)]
+        self.takes_scratch = third.name == "expert_rows"
+        ready = [{"READY": one} if self.takes_scratch else {} for one in (False, True)]
         self.thirds = [third._replace(options=third.options | more) for more in ready]
         self.shape = (sizes.rows, sizes.outputs)
         self.number = sizes.rows * split.splits * (2 * sizes.narrow + 2)
@@ -118,9 +90,13 @@ class Chain:
     def _launches(self, at: Places, stride: int, *, ready: bool) -> Iterator[tuple[Kernel, tuple[Any, ...]]]:
         rows = self.sizes.rows
         yield self.first, (at.x, at.selector, at.compressor, at.scratch, rows, stride)
-        if ready and self.second is not None:
+        if ready:
             yield self.second, (at.scratch, at.hidden, at.chosen, rows)
-        yield self.thirds[ready], (*attrgetter(*self.takes)(at), rows, stride)
+        ours = (at.x, at.weight, at.decompressor, at.bias)
+        if self.takes_scratch:
+            yield self.thirds[ready], (*ours, at.scratch, at.hidden, at.chosen, at.y, rows, stride)
+        else:
+            yield self.thirds[ready], (*ours, at.hidden, at.chosen, at.y, rows, stride)
 
     def _again(self, x: Tensor, parameters: Parameters, stride: int) -> Tensor | None:
         """None where addresses are not as round as Triton likes them."""
@@ -153,7 +129,7 @@ class Chain:
         for launch, head, constants in choosing:
             second, second_all = launch, (*head, scratch, *found, rows, *constants)
         third, third_head, constants = expert
-        third_middle = (scratch, *found) if "scratch" in self.takes else found
+        third_middle = (scratch, *found) if self.takes_scratch else found
         third_tail = (rows, stride, *constants)
 
         def launches(*places: int | None) -> None:
@@ -163,12 +139,7 @@ class Chain:
                 second(*second_all)
             third(*third_head, x, w, d, b, *third_middle, y, *third_tail)
 
-        def sooner(*places: int | None) -> None:
-            x, s, w, c, d, b, y = places
-            first(*first_head, x, s, c, *first_tail)
-            third(*third_head, x, s, w, c, d, b, *third_middle, y, *third_tail)
-
-        return launches if self.second is not None else sooner
+        return launches
 
     def _bind(self, x: Tensor, parameters: Parameters, stride: int) -> tuple[Bound, ...]:
         ready = not self.inline
@@ -196,9 +167,7 @@ def _rounded(number: int) -> int:
 def launchers() -> dict[str, Launcher]:
     """By the kernels' names."""
     from stepmark.zoo.kernels.fragmented_rows_kernels import choose_rows, expert_rows, narrow_rows
-    from stepmark.zoo.kernels.fragmented_sooner_kernels import sooner_row, sooner_tiles
     from stepmark.zoo.kernels.fragmented_tiles_kernels import expert_groups, expert_tiles, narrow_tiles
 
-    of_rows = (narrow_rows, choose_rows, expert_rows, sooner_row)
-    kernels = (*of_rows, narrow_tiles, expert_tiles, sooner_tiles, expert_groups)
+    kernels = (narrow_rows, choose_rows, expert_rows, narrow_tiles, expert_tiles, expert_groups)
     return {kernel.__name__: Launcher(kernel) for kernel in kernels}

@@ -43,7 +43,6 @@ def rows_plan(
     num_warps: int = 4,
     step: int = 64,
     inline: bool = True,
-    dependent: bool = True,
     early: bool = False,
     late: bool = False,
     ahead: bool = False,
@@ -51,17 +50,15 @@ def rows_plan(
     """Few rows: weights stay in registers while rows pass. Two launches; three where the sums over splits are
     finished by a kernel of their own, not inline by every program that needs them. Early: the next kernel may
     begin with the last of these, not at its end. Late: the second may begin at the end of the first, not with
-    it: beside the first its programs may be placed unevenly.
-    Ahead: the sums are loaded before the choice is known."""
+    it. Ahead: the sums are loaded before the choice is known."""
     if not 0 < sizes.narrow <= MOST_NARROW or not 0 < sizes.rows <= MOST_ROWS:
         raise ValueError(f"expected 1 to {MOST_ROWS} rows and 1 to {MOST_NARROW} narrow features")
     split = split_for_rows(sizes, splits)
-    dependent = dependent and _has_dependent_launch()
-    launch = {"num_warps": num_warps, "num_stages": 1} | _dependent(dependent)
+    launch = {"num_warps": num_warps, "num_stages": 1} | _dependent(_has_dependent_launch())
     first = _constants(sizes, split) | _features(sizes, split) | launch
     first |= {"TILE": tile_narrow, "LATE": late}
     grid = (split.splits, -(-sizes.narrow // tile_narrow), 1)
-    ways = (inline, dependent, early, late, ahead)
+    ways = (inline, early, late, ahead)
     key = _number((sizes[1:], splits, tile_narrow, tile, rows, num_warps, step, *ways))
     third = {"ROWS": rows, "TILE": tile, "STEP": step, "STAGES": 3, "EARLY": early, "AHEAD": ahead}
     kernels = (
@@ -110,52 +107,6 @@ def tiles_plan(
     key = _number((sizes[1:], next_power(sizes.rows), *configuration))
     kernels = (Kernel("narrow_tiles", grid, first), _choosing(sizes, split, launch), last)
     return Chain(sizes, split, kernels, key=key, inline=False)
-
-
-def sooner_plan(
-    sizes: Sizes,
-    *,
-    splits: int,
-    tile_narrow: int,
-    tile: int,
-    step: int = 64,
-    num_warps: int = 4,
-    narrow_warps: int = 4,
-    stages: int = 3,
-    at_once: int = 8192,
-    precision: str = "ieee",
-) -> Chain:
-    """Up to 32 rows in two launches: the second finds the choice by itself, and multiplies what was chosen,
-    while the first sums narrow features. At once: so many features, of all rows, are looked at together.
-    Precision: of several rows' products in float32 (few_rows.py)."""
-    if not 0 < sizes.narrow <= MOST_NARROW or not 0 < sizes.rows <= MOST_ROWS_OF_A_TILE:
-        raise ValueError(f"expected 1 to {MOST_ROWS_OF_A_TILE} rows and 1 to {MOST_NARROW} narrow features")
-    one = sizes.rows == 1
-    rows = 1 if one else max(16, next_power(sizes.rows))
-    step = max(16, min(step, next_power(sizes.size)))
-    split = split_for_rows(sizes, splits) if one else split_for_tiles(sizes, splits)
-    launch = _dependent(_has_dependent_launch())
-    first = _constants(sizes, split) | _features(sizes, split) | launch | {"TILE": tile_narrow}
-    first |= {"num_warps": narrow_warps, "num_stages": 1 if one else stages}
-    first |= {"LATE": False} if one else {"ROWS": rows, "STEP": min(step, 64), "STAGES": stages}
-    length = max(1, min(next_power(sizes.size), at_once // rows))
-    number = max(1, min(next_power(sizes.fragments), at_once // rows // length))
-    second = (
-        _constants(sizes, split) | launch | {"LENGTH": length, "NUMBER": number, "HAS_BIAS": sizes.has_bias}
-    )
-    second |= {"SIZE": sizes.size, "FRAGMENTS": sizes.fragments, "OUTPUTS": sizes.outputs}
-    second |= {"COLUMNS": next_power(sizes.narrow), "TILE": tile, "STEP": step, "STAGES": stages}
-    second |= {"num_warps": num_warps, "num_stages": 1 if one else stages}
-    if not one:
-        second |= {"ROWS": rows, "COLUMNS": max(16, next_power(sizes.narrow)), "PRECISION": precision}
-    grid = (split.splits, -(-sizes.narrow // tile_narrow), 1)
-    kernels = (
-        Kernel("narrow_rows" if one else "narrow_tiles", grid, first),
-        None,
-        Kernel("sooner_row" if one else "sooner_tiles", (-(-sizes.outputs // tile), 1, 1), second),
-    )
-    ways = (splits, tile_narrow, tile, step, num_warps, narrow_warps, stages, at_once, precision)
-    return Chain(sizes, split, kernels, key=_number(("sooner", sizes[1:], rows, *ways)), inline=True)
 
 
 class GroupsPlan:

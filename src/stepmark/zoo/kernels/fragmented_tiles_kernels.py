@@ -104,6 +104,62 @@ def _narrow_part(
 
 
 @triton.jit
+def _one_by_one(
+    acc, x, weight, chosen, first_row, rows, x_stride, output, SIZE: tl.constexpr, OUTPUTS: tl.constexpr,
+    ROWS: tl.constexpr, STEP: tl.constexpr, STAGES: tl.constexpr,
+):  # fmt: skip
+    """Plus every row's fragment, read for it alone."""
+    number = tl.arange(0, ROWS)
+    steps = tl.cdiv(SIZE, STEP)
+    for turn in tl.range(0, tl.minimum(rows - first_row, ROWS) * steps, num_stages=STAGES):
+        one = turn // steps
+        now = tl.load(chosen + first_row + one)
+        within = (turn % steps) * STEP + tl.arange(0, STEP)
+        inside = within < SIZE
+        feature = now * SIZE + within
+        values = tl.load(x + tl.cast(first_row + one, tl.int64) * x_stride + feature, inside, other=0.0)
+        weights = tl.load(
+            weight + feature.to(tl.int64)[:, None] * OUTPUTS + output[None, :],
+            inside[:, None] & (output < OUTPUTS)[None, :],
+            other=0.0,
+        )
+        part = tl.sum(weights.to(tl.float32) * values.to(tl.float32)[:, None], 0)
+        acc += tl.where((number == one)[:, None], part[None, :], 0.0)
+    return acc
+
+
+@triton.jit
+def _each_once(
+    acc, x, weight, fragment, of_columns, first_row, rows, x_stride, output, SIZE: tl.constexpr,
+    OUTPUTS: tl.constexpr, ROWS: tl.constexpr, STEP: tl.constexpr, STAGES: tl.constexpr,
+):  # fmt: skip
+    """Plus the rows' fragments, each read once for all rows that chose it; the first of them leads."""
+    number = tl.arange(0, ROWS)
+    row = first_row + number
+    there = row < rows
+    steps = tl.cdiv(SIZE, STEP)
+    same = fragment[:, None] == of_columns[None, :]
+    earlier = number[None, :] < number[:, None]
+    leads = there & (tl.sum((same & earlier).to(tl.int32), 1) == 0)
+    rank = tl.cumsum(leads.to(tl.int32), 0) - 1
+    source = x + row.to(tl.int64)[:, None] * x_stride
+    for turn in tl.range(0, tl.sum(leads.to(tl.int32), 0) * steps, num_stages=STAGES):
+        now = tl.sum(tl.where(leads & (rank == turn // steps), fragment, 0), 0)
+        within = (turn % steps) * STEP + tl.arange(0, STEP)
+        inside = within < SIZE
+        feature = now * SIZE + within
+        mine = (fragment == now)[:, None] & inside[None, :]
+        values = tl.load(source + feature[None, :], mine, other=0.0)
+        weights = tl.load(
+            weight + feature.to(tl.int64)[:, None] * OUTPUTS + output[None, :],
+            inside[:, None] & (output < OUTPUTS)[None, :],
+            other=0.0,
+        )
+        acc = tl.dot(values, weights, acc, input_precision="ieee")
+    return acc
+
+
+@triton.jit
 def expert_tiles(
     x, weight, decompressor, bias, hidden, chosen, y, rows, x_stride, SIZE: tl.constexpr,
     OUTPUTS: tl.constexpr, NARROW: tl.constexpr, ROWS: tl.constexpr, TILE: tl.constexpr, STEP: tl.constexpr,
@@ -141,41 +197,15 @@ def expert_tiles(
         acc = _narrow_part(acc, hidden, decompressor, row, there, output, NARROW, OUTPUTS, STEP)
     if HAS_BIAS:
         acc += tl.load(bias + output, output < OUTPUTS, other=0.0).to(tl.float32)[None, :]
-    steps = tl.cdiv(SIZE, STEP)
     if ONE_BY_ONE:
-        for turn in tl.range(0, tl.minimum(rows - first_row, ROWS) * steps, num_stages=STAGES):
-            one = turn // steps
-            now = tl.load(chosen + first_row + one)
-            within = (turn % steps) * STEP + tl.arange(0, STEP)
-            inside = within < SIZE
-            feature = now * SIZE + within
-            values = tl.load(x + tl.cast(first_row + one, tl.int64) * x_stride + feature, inside, other=0.0)
-            weights = tl.load(
-                weight + feature.to(tl.int64)[:, None] * OUTPUTS + output[None, :],
-                inside[:, None] & (output < OUTPUTS)[None, :],
-                other=0.0,
-            )
-            part = tl.sum(weights.to(tl.float32) * values.to(tl.float32)[:, None], 0)
-            acc += tl.where((number == one)[:, None], part[None, :], 0.0)
+        acc = _one_by_one(
+            acc, x, weight, chosen, first_row, rows, x_stride, output, SIZE, OUTPUTS, ROWS, STEP, STAGES
+        )
     else:
-        same = fragment[:, None] == of_columns[None, :]
-        earlier = number[None, :] < number[:, None]
-        leads = there & (tl.sum((same & earlier).to(tl.int32), 1) == 0)
-        rank = tl.cumsum(leads.to(tl.int32), 0) - 1
-        source = x + row.to(tl.int64)[:, None] * x_stride
-        for turn in tl.range(0, tl.sum(leads.to(tl.int32), 0) * steps, num_stages=STAGES):
-            now = tl.sum(tl.where(leads & (rank == turn // steps), fragment, 0), 0)
-            within = (turn % steps) * STEP + tl.arange(0, STEP)
-            inside = within < SIZE
-            feature = now * SIZE + within
-            mine = (fragment == now)[:, None] & inside[None, :]
-            values = tl.load(source + feature[None, :], mine, other=0.0)
-            weights = tl.load(
-                weight + feature.to(tl.int64)[:, None] * OUTPUTS + output[None, :],
-                inside[:, None] & (output < OUTPUTS)[None, :],
-                other=0.0,
-            )
-            acc = tl.dot(values, weights, acc, input_precision="ieee")
+        acc = _each_once(
+            acc, x, weight, fragment, of_columns, first_row, rows, x_stride, output, SIZE, OUTPUTS, ROWS,
+            STEP, STAGES,
+        )  # fmt: skip
     if COLUMNS > 0:
         acc = tl.dot(h.to(narrow.dtype), narrow, acc, input_precision="ieee")
     known = there[:, None] & (output < OUTPUTS)[None, :]
