@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import statistics
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from benchmarks.h200 import (
@@ -23,7 +24,7 @@ from benchmarks.h200.page_data import met, rows, source
 from stepmark.report.markdown_text import table
 
 PAGE = Path(__file__).parents[2] / "docs" / "gpu.md"
-MARKERS = re.compile(r"(<!-- (?P<name>[a-z-]+) begins -->\n).*?(<!-- (?P=name) ends -->)", re.DOTALL)
+MARKERS = re.compile(r"(<!-- (?P<name>[a-z0-9-]+) begins -->\n).*?(<!-- (?P=name) ends -->)", re.DOTALL)
 PEFT_ASKED, BASE_ASKED = 0.5, 1.12
 """LoRA's time in PEFT's where the host decides, and in the frozen base's at 4096 x 4096 r16, eager."""
 
@@ -90,7 +91,10 @@ def lora() -> str:
 
 H200 = "python -m benchmarks.h200"
 FRAGMENTED = f"{H200}.fragmented --what"
-SHAPES = page_switchback.SHAPES
+SHAPES, SHAPES_BF16 = page_switchback.SHAPES["float16"], page_switchback.SHAPES["bfloat16"]
+WHOLE_LAYERS = f"{H200}.switchback --what shapes --no-peers"
+LAYERS_BF16 = f"{WHOLE_LAYERS} --dtype bfloat16"
+FEW_ROWS = f"{H200}.fragmented_tilings --what products"
 VERDICTS = "`, `".join(
     f"{H200}.verdicts {words}"
     for words in (
@@ -118,11 +122,14 @@ SECTIONS: dict[str, tuple[Callable[[], str], str, str]] = {
     "targets": (page_targets.targets, "*.json", f"{H200}.page"),
     "fragmented": (page_fragmented.targets, "fragmented_cells.json", f"{FRAGMENTED} cells"),
     "fragmented-cells": (page_fragmented.published, "fragmented_cells.json", f"{FRAGMENTED} cells"),
-    "fragmented-large": (page_fragmented.large, "fragmented_large.json", f"{FRAGMENTED} large"),
+    "fragmented-large": (page_fragmented.large, page_fragmented.MANY, f"{FRAGMENTED} large"),
+    "few-rows": (page_fragmented.few_rows, page_fragmented.PRODUCTS, FEW_ROWS),
     "fragmented-train": (page_fragmented.train, "fragmented_train.json", f"{FRAGMENTED} train"),
-    "layers": (page_switchback.layers, SHAPES, f"{H200}.switchback --what shapes --no-peers"),
-    "layers-slow": (page_switchback.slow, SHAPES, f"{H200}.switchback --what shapes --no-peers"),
-    "layers-large": (page_switchback.large, SHAPES, f"{H200}.switchback --what shapes --no-peers"),
+    "layers": (page_switchback.layers, SHAPES, WHOLE_LAYERS),
+    "layers-slow": (page_switchback.slow, SHAPES, WHOLE_LAYERS),
+    "layers-large": (page_switchback.large, SHAPES, WHOLE_LAYERS),
+    "layers-bf16": (partial(page_switchback.layers, "bfloat16"), SHAPES_BF16, LAYERS_BF16),
+    "layers-large-bf16": (partial(page_switchback.large, "bfloat16"), SHAPES_BF16, LAYERS_BF16),
     "host-switchback": (page_host.switchback, page_host.DATA, f"{H200}.{page_host.COMMAND}"),
     "host-fragmented": (page_host.fragmented, page_host.DATA, f"{H200}.{page_host.COMMAND}"),
     "bitsandbytes": (

@@ -44,9 +44,12 @@ DENSE_STEP, EXTRA_READ = 36, 4
 NARROW = 32
 """Features a narrow one."""
 ITEMS = {"float32": 4, "bfloat16": 2}
-PASSES = 5
-"""Over rows by features, with many rows as it is built: x for the choice, the rest of x written and read for
-the narrow features, x again for the fragments, y."""
+PASSES = {"sorted": 3}
+MOST_PASSES = 5
+"""Over rows by features, as built for many rows: sorted, x for the choice, x for the narrow features, y;
+else x for the choice, its rest written and read for the narrow features, x for the fragments, y."""
+MANY = "fragmented_large*.json"
+PRODUCTS = "fragmented_tilings_products.json"
 LAUNCHES = {"rows": 2, "tiles": 3, "singles": 3}
 """Of a plan: narrow features and scores, the choice (with one row it is inside the last), the fragments."""
 
@@ -118,7 +121,7 @@ def published() -> str:
 
 def large() -> str:
     lines = []
-    for row in rows("fragmented_large.json"):
+    for row in rows(MANY):
         n, batch, fragments = cell_of(row)
         found, is_asked = row["graph_ratio"], batch >= 2048
         lines.append(
@@ -128,7 +131,7 @@ def large() -> str:
                 f"{row['graph']['linear']:.0f}",
                 f"{row['graph']['fragmented']:.0f}",
                 f"{floor(row):.0f}",
-                f"{floor(row, passes=PASSES):.0f}",
+                f"{floor(row, passes=passes_of(row)):.0f}",
                 times(found),
                 times(row["eager_ratio"]),
                 f"{LARGE:g}x" if is_asked else "",
@@ -137,6 +140,45 @@ def large() -> str:
         )
     titles = ["dtype", "n", "rows", "fragments", "nn.Linear, µs", "ours, µs", "floor, µs", "as built, µs"]
     return table([*titles, "faster, graph", "eager", "asked", ""], "lrrrrrrrrrrl", lines)
+
+
+def passes_of(row: Row) -> int:
+    """Of the plan that graphs choose."""
+    return PASSES.get(row["plan"][1].split("-")[0], MOST_PASSES)
+
+
+def few_rows() -> str:
+    """Rows times a square matrix in float32, as it lies and turned, by torch and by the fastest tile."""
+    lines = []
+    for row in rows(PRODUCTS):
+        tiles = {name: us for name, us in row["graph"].items() if name != "torch" and us}
+        best = min(tiles, key=lambda name: tiles[name])
+        read = 1e6 * 4 * row["n"] ** 2 / copy_rate()
+        lines.append(
+            [
+                str(row["n"]),
+                str(row["rows"]),
+                "turned" if row["turned"] else "straight",
+                f"{row['graph']['torch']:.0f}",
+                f"{tiles[best]:.0f}",
+                best.removeprefix("tile"),
+                f"{read:.0f}",
+                f"{row['errors']['torch']:.1e}",
+                f"{row['errors'][best]:.1e}",
+            ]
+        )
+    titles = [
+        "n",
+        "rows",
+        "matrix",
+        "torch, µs",
+        "ours, µs",
+        "tile",
+        "read once, µs",
+        "torch, error",
+        "ours, error",
+    ]
+    return table(titles, "rrlrrlrrr", lines)
 
 
 def step_floor(row: Row) -> tuple[float, float]:

@@ -37,11 +37,12 @@ WAYS = {
 AUTO = {"auto vector": "vector", "auto global": "global", "auto any": "any"}
 NAMED = {"auto vector": "vector", "auto global": "global", "auto any": "vector"}
 """What the data call its choice, and the code in 8 bits that it may have chosen."""
-SHAPES = "switchback-shapes-float16-0of1.json"
+SHAPES = {dtype: f"switchback-shapes-{dtype}-0of1.json" for dtype in ("float16", "bfloat16")}
+"""The whole grid in float16; in bfloat16 as many as there was time for, in random order."""
 
 
-def measured_shapes() -> list[Row]:
-    return [row for row in rows(SHAPES) if "us" in row]
+def measured_shapes(dtype: str = "float16") -> list[Row]:
+    return [row for row in rows(SHAPES[dtype]) if "us" in row]
 
 
 def is_large(row: Row) -> bool:
@@ -99,8 +100,8 @@ def times_of(shape: Sequence[int]) -> str:
     return " x ".join(map(str, shape))
 
 
-def layers() -> str:
-    found = measured_shapes()
+def layers(dtype: str = "float16") -> str:
+    found = measured_shapes(dtype)
     large = [row for row in found if is_large(row)]
     lines = []
     for way, name in WAYS.items():
@@ -163,9 +164,9 @@ def _identical(found: list[Row]) -> str:
     return f"The same code timed twice in the same rounds, one over the other: {'; '.join(told)}."
 
 
-def large() -> str:
+def large(dtype: str = "float16") -> str:
     lines = []
-    for row in filter(is_large, measured_shapes()):
+    for row in filter(is_large, measured_shapes(dtype)):
         found = row["speed-up"]["auto vector"]
         lines.append(
             [

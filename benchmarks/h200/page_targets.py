@@ -52,9 +52,7 @@ def _evaluation() -> Iterator[Line]:
         name, told = f"the 36 published cells, {dtype}, graph", f"{slowest:.2f}x and more"
         yield name, "0.95x where theory says 1.1x, 0.8x anywhere", before, told, _counted(fast)
     for dtype in fragmented.ITEMS:
-        ratios = [
-            row["graph_ratio"] for row in rows("fragmented_large.json", dtype=dtype) if row["rows"] >= 2048
-        ]
+        ratios = [row["graph_ratio"] for row in rows(fragmented.MANY, dtype=dtype) if row["rows"] >= 2048]
         is_met = [one >= fragmented.LARGE for one in ratios]
         yield f"2048 rows and more, {dtype}, graph", "3x", "", f"{span(ratios, 1)}x", _counted(is_met)
 
@@ -73,18 +71,8 @@ def _training() -> Iterator[Line]:
 
 
 def _switchback() -> Iterator[Line]:
-    found = switchback.measured_shapes()
-    auto = switchback.speeds(found, "auto vector")
-    large = switchback.speeds([row for row in found if switchback.is_large(row)], "auto vector")
-    mean = geometric_mean(auto)
-    peers = "0.78x, 0.80x; best 1.32x"
-    name = f"SwitchBack, geometric mean of {len(auto)} of 142 shapes"
-    yield name, "1.15x", peers, f"{mean:.3f}x", _said(mean >= switchback.MEAN)
-    slow = [one >= switchback.SLOWEST for one in auto]
-    yield "none slower than 16 bits beyond 3 %", "0.97x", "", f"{min(auto):.2f}x and more", _counted(slow)
-    wide = [one >= switchback.LARGE_MEAN for one in large]
-    told = f"{span(large)}x, mean {geometric_mean(large):.3f}x"
-    yield "32768 rows and more, 2048 wide and more", "1.40x", "", told, _counted(wide)
+    for dtype in switchback.SHAPES:
+        yield from _switchback_shapes(dtype)
     beside = [bitsandbytes.beside(scales) for scales in bitsandbytes.PAIRS]
     ratios = [bitsandbytes.ratio(found) for found in beside]
     name = f"beside bitsandbytes' kernels in one run, geometric mean of {len(beside[0])} shapes"
@@ -96,6 +84,22 @@ def _switchback() -> Iterator[Line]:
     shares = [row["of copy"] for row in rows("switchback-quantisers.json") if _is_large_quantiser(row)]
     is_met = _said(min(shares) >= switchback.SHARE)
     yield "quantisers, 32 MiB and more, of a copy", "70 %", "", _per_cent(shares), is_met
+
+
+def _switchback_shapes(dtype: str) -> Iterator[Line]:
+    found = switchback.measured_shapes(dtype)
+    auto = switchback.speeds(found, "auto vector")
+    large = switchback.speeds([row for row in found if switchback.is_large(row)], "auto vector")
+    mean = geometric_mean(auto)
+    peers = "0.78x, 0.80x; best 1.32x"
+    name = f"SwitchBack, {dtype}, geometric mean of {len(auto)} of 142 shapes"
+    yield name, "1.15x", peers, f"{mean:.3f}x", _said(mean >= switchback.MEAN)
+    slow = [one >= switchback.SLOWEST for one in auto]
+    told = f"{min(auto):.2f}x and more"
+    yield f"none slower than 16 bits beyond 3 %, {dtype}", "0.97x", "", told, _counted(slow)
+    wide = [one >= switchback.LARGE_MEAN for one in large]
+    told = f"{span(large)}x, mean {geometric_mean(large):.3f}x"
+    yield f"32768 rows and more, 2048 wide and more, {dtype}", "1.40x", "", told, _counted(wide)
 
 
 def _is_large_quantiser(row: Row) -> bool:

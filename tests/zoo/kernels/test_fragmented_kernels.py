@@ -65,7 +65,7 @@ def test_parts_that_were_kept_give_the_gradients_of_those_computed_again(
         y.sum().backward()
         grads.append([one.grad for one in layer.parameters()])
     for found, again in zip(*grads, strict=True):
-        assert torch.equal(found, again)
+        assert largest_error(found, again.double()) <= TOLERANCES[dtype] / 4
 
 
 @pytest.mark.parametrize("selection", SELECTIONS)

@@ -35,13 +35,11 @@ class Tile(NamedTuple):
 
 
 TILES = {
-    "tile32x128w4": Tile(32, 128, 4, 4),
     "tile64x64w4": Tile(64, 64, 4, 4),
     "tile64x64w4-2": Tile(64, 64, 4, 4, 2),
     "tile64x64w4-4": Tile(64, 64, 4, 4, 4),
     "tile128x32w4-4": Tile(128, 32, 4, 5, 4),
     "tile128x32w4-8": Tile(128, 32, 4, 5, 8),
-    "tile128x64w8-4": Tile(128, 64, 8, 3, 4),
 }
 
 _chosen: dict[tuple[object, ...], str] = {}
