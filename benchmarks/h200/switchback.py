@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
-import sys
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -108,17 +106,14 @@ def main() -> None:
     parser.add_argument("--no-peers", action="store_true", help="leave bitsandbytes' kernels out")
     chosen = parser.parse_args()
     torch.manual_seed(0)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what is known is kept
+    where = _where(chosen) if chosen.what == "shapes" else ""
     begin, rows = time.perf_counter(), []
-    try:
-        for row in WHAT[chosen.what](chosen):
-            rows.append(row)
-            print(json.dumps(row), flush=True)
-    finally:
-        seconds = round(time.perf_counter() - begin, 1)
-        where = _where(chosen) if chosen.what == "shapes" else ""
-        if not chosen.what.startswith("compile"):
-            print(save(f"switchback-{chosen.what}{where}", rows, seconds=seconds), seconds, "s", flush=True)
+    for row in WHAT[chosen.what](chosen):
+        rows.append(row)
+        print(json.dumps(row), flush=True)
+        if not chosen.what.startswith("compile"):  # at every row: a run that was stopped had left no file
+            seconds = round(time.perf_counter() - begin, 1)
+            save(f"switchback-{chosen.what}{where}", rows, seconds=seconds)
 
 
 if __name__ == "__main__":
