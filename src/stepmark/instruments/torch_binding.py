@@ -26,6 +26,7 @@ from stepmark.authoring.point import Point
 from stepmark.authoring.suite import Variant
 from stepmark.authoring.workload import Ops, Step, Workload
 from stepmark.errors import BenchFileError
+from stepmark.instruments.compiling import make_room
 from stepmark.instruments.graph_capture import REPEATS, capture, make_capturable
 from stepmark.instruments.inspection.examine import examine
 from stepmark.instruments.inspection.numbers import check_operations
@@ -54,6 +55,7 @@ def bind(variant: Variant, case: Case, *, seed: int) -> Program:
     workload = variant.at(point)
     _check(workload, case)
     program = _in_execution(_as_executed(workload, case.cell.execution), case.cell, device, dtype, seed)
+    make_room()
     return cold(program, device) if case.cell.cache is Cache.COLD else program
 
 

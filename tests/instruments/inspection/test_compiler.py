@@ -19,6 +19,12 @@ from tests.instruments.inspection.bound import inspected, phase, stepped
 EAGER = {"backend": "eager"}
 
 
+@pytest.fixture(autouse=True)
+def fresh() -> None:
+    """Other tests of the process have compiled, and torch stops at so many modules."""
+    torch._dynamo.reset()
+
+
 def broken(x: Tensor) -> Tensor:
     y = x * 2
     torch._dynamo.graph_break()

@@ -8,7 +8,8 @@ Method.   Every candidate is called three times (the first compiles), then timed
           candidates; the fastest round counts. Eager: calls in a row, one wait at the end. Captured: replays
           of a graph of several calls, as a replay by itself takes 5 µs; calls that take LONG are not
           captured, what is the fastest from Python is so in a graph. Within 2 % of the default the default
-          stays. A candidate whose result is another than the default's is out, however fast.
+          stays. A candidate whose result is another than the default's is out, however fast; so each must
+          give the same however often it is called, and not add to what is there.
 Autograd. Passes that autograd makes take host time of their own: 0.9 to 1.2 ms on an H200 for a layer whose
           calls without it take 0.3 to 0.4. So candidates may be given twice: through autograd, as they are
           called from Python, which decides for eager; and without it, which decides for graphs. Those that

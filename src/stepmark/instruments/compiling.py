@@ -1,0 +1,26 @@
+"""torch's compiler for lanes that share a process: each finds the room that it would have alone.
+
+torch counts how often a function was compiled anew, wraps all modules of its own in the same one, and from
+the ninth on runs them as they were written, with a line in its log. Alone a case has eight of these; of nine
+compiled variants in a launch one would not be compiled, and its time be called a compiled one's.
+"""
+
+from __future__ import annotations
+
+import sys
+
+_rooms: list[int] = []
+"""What torch allows one process, once a lane of this one was built with the compiler there."""
+
+
+def make_room() -> None:
+    """After a lane was built, whether or not it compiles: all but the first raise what torch allows by as
+    much. Whoever compiles has imported the compiler by then."""
+    if "torch._dynamo" not in sys.modules:
+        return
+    from torch._dynamo import config
+
+    if _rooms:  # by the name that torch 2.6 knows, and later ones as another name of recompile_limit
+        config.cache_size_limit += _rooms[0]
+    else:
+        _rooms.append(config.cache_size_limit)
