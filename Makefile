@@ -54,8 +54,12 @@ bench: .venv/installed-dev  ## stepmark measures itself: the figures in docs/spe
 
 CHROMIUMS := chromium chromium-browser google-chrome google-chrome-stable chrome
 
-.venv/browser: .venv/installed-dev  ## a Chromium for the tests of pages: the machine's own, else Playwright's
+.venv/browser: .venv/installed-dev  ## a Chromium for the tests of pages: the machine's own, Debian's in CI, else Playwright's
 	@for name in $(CHROMIUMS); do command -v $$name > /dev/null && exec touch $@; done; \
+	if [ "$$CI" = true ] && [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	  { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends chromium; } \
+	    > .venv/browser.log 2>&1 && exec touch $@; \
+	fi; \
 	$(BIN)/playwright install chromium-headless-shell > .venv/browser.log 2>&1 && touch $@ || \
 	  echo "There is no Chromium here and none could be fetched (.venv/browser.log): the tests of pages are skipped."
 

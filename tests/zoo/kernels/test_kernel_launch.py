@@ -10,7 +10,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stepmark.zoo.kernels.launch import Launcher
+from stepmark.zoo.kernels import launch
+from stepmark.zoo.kernels.launch import Launcher, dependent_launch, key_of
 
 
 @pytest.fixture(scope="module")
@@ -45,3 +46,17 @@ def test_a_known_kernel_is_launched_directly_in_the_current_stream(launcher: Lau
     graph.replay()
     torch.cuda.synchronize()
     assert torch.equal(y, 2.0 * x)
+
+
+def test_equal_configurations_have_one_key_and_others_another() -> None:
+    assert key_of(("a", 1)) == key_of(("a", 1))
+    assert len({key_of(("a", 1)), key_of(("a", 2)), key_of(("b", 1))}) == 3
+
+
+def test_without_a_hopper_no_launch_is_dependent(monkeypatch: pytest.MonkeyPatch) -> None:
+    for capability, is_there in (((8, 0), False), ((9, 0), True)):
+        launch._has_dependent_launch.cache_clear()
+        monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+        monkeypatch.setattr("torch.cuda.get_device_capability", lambda capability=capability: capability)
+        assert dependent_launch() == ({"PDL": True, "launch_pdl": True} if is_there else {"PDL": False})
+    launch._has_dependent_launch.cache_clear()

@@ -7,7 +7,6 @@ Nothing is remembered of weights: a change is seen by the next call, whatever ma
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import torch
@@ -23,6 +22,7 @@ from stepmark.zoo.kernels.fragmented_sizes import (
     split_for_rows,
     split_for_tiles,
 )
+from stepmark.zoo.kernels.launch import dependent_launch, key_of
 
 MOST_ROWS = 16
 """Few: each is taken by itself."""
@@ -54,12 +54,12 @@ def rows_plan(
     if not 0 < sizes.narrow <= MOST_NARROW or not 0 < sizes.rows <= MOST_ROWS:
         raise ValueError(f"expected 1 to {MOST_ROWS} rows and 1 to {MOST_NARROW} narrow features")
     split = split_for_rows(sizes, splits)
-    launch = {"num_warps": num_warps, "num_stages": 1} | _dependent(_has_dependent_launch())
+    launch = {"num_warps": num_warps, "num_stages": 1} | dependent_launch()
     first = _constants(sizes, split) | _features(sizes, split) | launch
     first |= {"TILE": tile_narrow, "LATE": late}
     grid = (split.splits, -(-sizes.narrow // tile_narrow), 1)
     ways = (inline, early, late, ahead)
-    key = _number((sizes[1:], splits, tile_narrow, tile, rows, num_warps, step, *ways))
+    key = key_of((sizes[1:], splits, tile_narrow, tile, rows, num_warps, step, *ways))
     third = {"ROWS": rows, "TILE": tile, "STEP": step, "STAGES": 3, "EARLY": early, "AHEAD": ahead}
     kernels = (
         Kernel("narrow_rows", grid, first),
@@ -87,7 +87,7 @@ def tiles_plan(
     for all rows or, by rows, in one for few. Ahead: the decompressor is loaded before the choice is known."""
     if not 0 < sizes.narrow <= MOST_NARROW or not 0 < sizes.rows <= MOST_ROWS_OF_A_TILE:
         raise ValueError(f"expected 1 to {MOST_ROWS_OF_A_TILE} rows and 1 to {MOST_NARROW} narrow features")
-    split, launch = split_for_tiles(sizes, splits), _dependent(_has_dependent_launch())
+    split, launch = split_for_tiles(sizes, splits), dependent_launch()
     step = max(16, min(step, next_power(sizes.size)))
     staged = {"STAGES": stages, "num_stages": stages, "ROWS": max(16, next_power(sizes.rows))} | launch
     first = _constants(sizes, split) | _features(sizes, split) | staged
@@ -104,7 +104,7 @@ def tiles_plan(
         third["COLUMNS"] = max(16, next_power(sizes.narrow)) if ahead else 0
         last = Kernel("expert_tiles", (-(-sizes.outputs // tile), 1, 1), third)
     configuration = (splits, tile, step, tile_narrow, num_warps, stages, one_by_one, by_rows, ahead)
-    key = _number((sizes[1:], next_power(sizes.rows), *configuration))
+    key = key_of((sizes[1:], next_power(sizes.rows), *configuration))
     kernels = (Kernel("narrow_tiles", grid, first), _choosing(sizes, split, launch), last)
     return Chain(sizes, split, kernels, key=key, inline=False)
 
@@ -133,7 +133,7 @@ class GroupsPlan:
         self.third["num_warps"] = num_warps
         tiles = min(sizes.rows, sizes.rows // rows + sizes.fragments)
         self.grid = (-(-sizes.outputs // (span * tile)), tiles, 1)
-        self.key = _number((sizes[1:], rows, tile, step, span, num_warps, stages, fused))
+        self.key = key_of((sizes[1:], rows, tile, step, span, num_warps, stages, fused))
 
     def __call__(self, x: Tensor, parameters: Parameters, *, keep: bool = True) -> Found:  # noqa: ARG002
         _, weight, compressor, decompressor, bias = parameters
@@ -174,21 +174,3 @@ def _by_rows(sizes: Sizes, split: Split, options: dict[str, Any]) -> Kernel:
     constants["STEP"] = max(16, min(options["STEP"], next_power(sizes.size)))
     grid = (-(-sizes.outputs // options["TILE"]), -(-sizes.rows // options["ROWS"]), 1)
     return Kernel("expert_rows", grid, constants)
-
-
-def _dependent(dependent: bool) -> dict[str, Any]:
-    return {"PDL": True, "launch_pdl": True} if dependent else {"PDL": False}
-
-
-_numbers: dict[tuple[Any, ...], int] = {}
-
-
-def _number(configuration: tuple[Any, ...]) -> int:
-    """A short name for what is compiled: hashing the whole takes a microsecond of every launch."""
-    return _numbers.setdefault(configuration, len(_numbers))
-
-
-@cache
-def _has_dependent_launch() -> bool:
-    """From Hopper on a kernel may begin while the one before it ends."""
-    return torch.cuda.is_available() and torch.cuda.get_device_capability() >= (9, 0)

@@ -12,9 +12,8 @@ from typing import Any
 from torch import Tensor, float32, int32
 
 from stepmark.zoo.kernels.fragmented_chain import Found, Kernel
-from stepmark.zoo.kernels.fragmented_plans import _dependent, _has_dependent_launch, _number
 from stepmark.zoo.kernels.fragmented_sizes import Parameters, Sizes, next_power
-from stepmark.zoo.kernels.launch import Launcher
+from stepmark.zoo.kernels.launch import Launcher, dependent_launch, key_of
 
 WARPS = 8 * 132
 """Narrow features are split until so many warps are at work: eight for each processor of an H200."""
@@ -44,8 +43,8 @@ class SortedPlan:
             raise ValueError("expected narrow features")
         self.sizes = sizes
         self.about = next_power(sizes.rows)  # what is compiled follows from it: not a kernel for each number
-        self.key = _number((sizes[1:], self.about, rows, tile, step, num_warps, stages, narrow))
-        self.launch = {"num_stages": 1} | _dependent(_has_dependent_launch())
+        self.key = key_of((sizes[1:], self.about, rows, tile, step, num_warps, stages, narrow))
+        self.launch = {"num_stages": 1} | dependent_launch()
         self.first = self._choosing()
         self.second, self.splits = self._narrow(*narrow)
         self.third = self._sorting()

@@ -69,6 +69,24 @@ class Launcher:
         return run.launch, (compiled.function, *flags, None, None, *unhooked), constants
 
 
+_keys: dict[tuple[Any, ...], int] = {}
+
+
+def key_of(configuration: tuple[Any, ...]) -> int:
+    """A short name for what is compiled: hashing the whole takes a microsecond of every launch."""
+    return _keys.setdefault(configuration, len(_keys))
+
+
+def dependent_launch() -> dict[str, Any]:
+    """Options of a kernel that may begin while the one before it ends, as from Hopper on it can."""
+    return {"PDL": True, "launch_pdl": True} if _has_dependent_launch() else {"PDL": False}
+
+
+@cache
+def _has_dependent_launch() -> bool:
+    return torch.cuda.is_available() and torch.cuda.get_device_capability() >= (9, 0)
+
+
 @cache
 def _directly() -> bool:
     if is_interpreted():
