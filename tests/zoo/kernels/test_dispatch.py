@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -196,6 +198,28 @@ def test_graphs_are_of_the_calls_without_autograd(
     assert captured == ["torch", "fast"]
     replays = {"fast": 1e-4}
     assert measure(alone, default="torch", through_autograd=trained).captured == "torch", "timed from Python"
+
+
+def test_what_leaves_a_graph_empty_is_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As torch says it: by a warning when the capture ends."""
+    launched: list[str] = []
+
+    class Graph:
+        def replay(self) -> None: ...
+
+    @contextmanager
+    def graph(_: Graph) -> Iterator[None]:
+        launched.clear()
+        yield
+        if not launched:
+            warnings.warn("The CUDA Graph is empty. This usually means that ...", stacklevel=1)
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
+    monkeypatch.setattr(torch.cuda, "graph", graph)
+    monkeypatch.setattr(dispatch, "_wait", lambda: None)
+    calls = {"launches": lambda: launched.append("a kernel"), "elsewhere": lambda: None}
+    assert set(dispatch._graphs(calls)) == {"launches"}
 
 
 def test_candidates_that_write_one_tensor_are_held_against_the_defaults_result(scripted: Scripted) -> None:
