@@ -203,6 +203,7 @@ def test_graphs_are_of_the_calls_without_autograd(
 def test_what_leaves_a_graph_empty_is_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """As torch says it: by a warning when the capture ends."""
     launched: list[str] = []
+    ended: list[bool] = []
 
     class Graph:
         def replay(self) -> None: ...
@@ -213,6 +214,7 @@ def test_what_leaves_a_graph_empty_is_out(monkeypatch: pytest.MonkeyPatch) -> No
         yield
         if not launched:
             warnings.warn("The CUDA Graph is empty. This usually means that ...", stacklevel=1)
+        ended.append(True)
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
@@ -220,6 +222,7 @@ def test_what_leaves_a_graph_empty_is_out(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(dispatch, "_wait", lambda: None)
     calls = {"launches": lambda: launched.append("a kernel"), "elsewhere": lambda: None}
     assert set(dispatch._graphs(calls)) == {"launches"}
+    assert len(ended) == len(calls), "torch leaves the capture's stream only there"
 
 
 def test_candidates_that_write_one_tensor_are_held_against_the_defaults_result(scripted: Scripted) -> None:
