@@ -4,9 +4,9 @@
     python -m benchmarks.h200.choices FILE...
 
 What is in the table stays; what shall be measured again is taken out of it first. Left out is a choice that
-names what no longer exists. A SwitchBack layer that chose 8 bits for graphs gets 16 where the timings of its
-shape, of all runs that are kept, say in their geometric mean that 8 are slower: a choice is made by one
-measurement of some milliseconds, and identical code scatters by more than shapes differ.
+names what no longer exists. A SwitchBack layer in float16 that chose 8 bits for graphs gets 16 where the
+timings of its shape, of all runs that are kept, say in their geometric mean that 8 are slower: a choice is
+made by one measurement of some milliseconds, and identical code scatters by more than shapes differ.
 """
 
 from __future__ import annotations

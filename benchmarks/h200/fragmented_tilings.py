@@ -31,12 +31,12 @@ from stepmark.zoo.kernels.fragmented_sorted import launchers as sorting_launcher
 Shape = tuple[int, int, int, str]
 """Features in and out, rows, fragments, dtype."""
 
-_32 = {"splits": 32, "tile_narrow": 32}
+_SPLIT = {"splits": 32, "tile_narrow": 32}
 MORE_ONE: dict[str, dict[str, Any]] = {
-    "rows-32x32x32-late": _32 | {"tile": 32, "late": True},
-    "rows-32x32x16-deeper-late": _32 | {"tile": 16, "step": 512, "late": True},
-    "rows-32x32x16w8-deeper-late": _32 | {"tile": 16, "step": 512, "num_warps": 8, "late": True},
-    "rows-32x32x32w8-deep-ahead-late": _32
+    "rows-32x32x32-late": _SPLIT | {"tile": 32, "late": True},
+    "rows-32x32x16-deeper-late": _SPLIT | {"tile": 16, "step": 512, "late": True},
+    "rows-32x32x16w8-deeper-late": _SPLIT | {"tile": 16, "step": 512, "num_warps": 8, "late": True},
+    "rows-32x32x32w8-deep-ahead-late": _SPLIT
     | {"tile": 32, "step": 256, "num_warps": 8, "ahead": True, "late": True},
 }
 MORE_FEW: dict[str, dict[str, Any]] = {

@@ -102,17 +102,17 @@ def _call(plan: Plan, x: Tensor, parameters: Parameters, *, keep: bool) -> Calla
     return lambda: plan(x, parameters, keep=keep)
 
 
-_32 = {"splits": 32, "tile_narrow": 32}
+_SPLIT = {"splits": 32, "tile_narrow": 32}
 ONE: dict[str, dict[str, Any]] = {
-    "rows-32x32x32": _32 | {"tile": 32},
-    "rows-32x32x32-early": _32 | {"tile": 32, "early": True},
-    "rows-32x32x32-deep": _32 | {"tile": 32, "step": 128},
-    "rows-32x32x64": _32 | {"tile": 64},
+    "rows-32x32x32": _SPLIT | {"tile": 32},
+    "rows-32x32x32-early": _SPLIT | {"tile": 32, "early": True},
+    "rows-32x32x32-deep": _SPLIT | {"tile": 32, "step": 128},
+    "rows-32x32x64": _SPLIT | {"tile": 64},
     "rows-16x16x32": {"splits": 16, "tile_narrow": 16, "tile": 32},
-    "rows-32x32x16w2": _32 | {"tile": 16, "num_warps": 2},
+    "rows-32x32x16w2": _SPLIT | {"tile": 16, "num_warps": 2},
     "rows-32x64x32w2": {"splits": 32, "tile_narrow": 64, "tile": 32, "num_warps": 2},
-    "rows-32x32x16-ahead-late": _32 | {"tile": 16, "ahead": True, "late": True},
-    "rows-32x32x16-deep-late": _32 | {"tile": 16, "step": 256, "late": True},
+    "rows-32x32x16-ahead-late": _SPLIT | {"tile": 16, "ahead": True, "late": True},
+    "rows-32x32x16-deep-late": _SPLIT | {"tile": 16, "step": 256, "late": True},
 }
 """For one row: splits, tile of narrow features, tile of outputs, warps."""
 
@@ -147,11 +147,11 @@ SORTED: dict[str, dict[str, Any]] = {
 }
 """For 16 bits, by rows, outputs and features of a tile."""
 
-_64 = {"rows": 64, "tile": 128, "step": 32, "fused": False}
+_APART = {"rows": 64, "tile": 128, "step": 32, "fused": False}
 GROUPS_OF_FLOAT32: dict[str, dict[str, Any]] = {
     "groups-16x128x32-apart": GROUPS["groups-16x128x32-apart"],
-    "groups-64x128x32-apart": _64 | {"span": 2},
-    "groups-64x128x32w8-apart": _64 | {"span": 4, "num_warps": 8},
+    "groups-64x128x32-apart": _APART | {"span": 2},
+    "groups-64x128x32w8-apart": _APART | {"span": 4, "num_warps": 8},
     "groups-16x128x32": {"rows": 16, "tile": 128, "step": 32, "span": 4},
 }
 """For products that matrix units do not compute: deeper tiles spill registers, up to 4.8 kB a thread

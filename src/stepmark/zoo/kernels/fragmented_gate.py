@@ -26,6 +26,7 @@ MOST_FEATURES = 16384
 """A row is held by one program."""
 
 MOST_KEPT_ROWS = 64
+"""Of which both parts of x are kept for the gradients."""
 
 Gradients = tuple[Tensor | None, ...]
 """Of x, selector, weight, compressor, decompressor and bias: those that are needed."""
