@@ -92,7 +92,7 @@ def test_compilation_by_torchs_own_clock(here: CommandsHere) -> None:
     compilation = named(document)["compilation"]
     assert (compilation["first"], compilation["last"], compilation["launches"]) == (0, 0, 3)
     assert compilation["share"] > 0.5
-    assert document["summary"]["automatic"] >= 1
+    assert document["summary"]["automatic"] != 0, "or None, where noise hides the steady state"
 
 
 def test_the_report_on_a_terminal_of_80_columns(here: CommandsHere) -> None:

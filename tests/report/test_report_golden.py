@@ -73,11 +73,12 @@ RUNS = (
     ),
 )
 OUTLINES = (
-    OutlineRow(
-        name="demo", kind="built-in", about="a dense layer, its twin, a low-rank one and a heavier one"
+    (OutlineRow(target="demo", about="a dense layer, its twin, a low-rank one and a heavier one: verdicts"),),
+    (
+        OutlineRow(target="bench_mine.py", suites=("mylayer",), about="A layer of mine, beside nn.Linear."),
+        OutlineRow(target="benches/bench_attention.py", suites=("attention", "attention_backward")),
+        OutlineRow(target="benches/bench_later.py"),
     ),
-    OutlineRow(name="mylayer", kind="file", where="bench_mine.py"),
-    OutlineRow(name="attention, attention_backward", kind="file", where="benches/bench_attention.py"),
 )
 
 
@@ -151,8 +152,8 @@ def test_no_runs() -> None:
 
 
 def test_outlines() -> None:
-    check_golden("outlines.txt", outline_table(OUTLINES).text())
+    check_golden("outlines.txt", outline_table(*OUTLINES).text())
 
 
 def test_no_outlines() -> None:
-    assert "bench_*.py" in outline_table(()).text()
+    assert "bench_*.py" in outline_table((), ()).text()

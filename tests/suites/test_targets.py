@@ -133,6 +133,20 @@ def test_suites_are_read_from_the_text_without_running_it(here: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "about"),
+    [
+        ('"""Norms, beside torch\'s own.\n\nMore of it.\n"""\n', "Norms, beside torch's own."),
+        ('"""\nNorms.\n"""\n', "Norms."),
+        ("# Norms.\n", ""),
+        ("x = 'Norms.'\n", ""),
+    ],
+)
+def test_a_file_says_what_it_is_about_in_its_docstring(here: Path, text: str, about: str) -> None:
+    write(here / "bench_mine.py", text)
+    assert [bench.about for bench in bench_files(here)] == [about]
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "def (",

@@ -53,12 +53,12 @@ def print_outlines(builtin: Mapping[str, str], files: Sequence[BenchFile]) -> No
     """Built-in suites, then bench files with the suites their text names."""
     from stepmark.report.outline_table import OutlineRow, outline_table
 
-    rows = [OutlineRow(name=name, kind="built-in", where="", about=about) for name, about in builtin.items()]
-    rows += [
-        OutlineRow(name=", ".join(bench.suites) or "?", kind="file", where=str(bench.path), about="")
-        for bench in files
-    ]
-    _print(outline_table(rows))
+    _print(
+        outline_table(
+            [OutlineRow(target=name, about=about) for name, about in builtin.items()],
+            [OutlineRow(target=str(one.path), suites=one.suites, about=one.about) for one in files],
+        )
+    )
 
 
 def _print(renderable: RenderableType) -> None:

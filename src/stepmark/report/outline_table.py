@@ -1,4 +1,4 @@
-"""The list of what can be run: built-in suites and bench files."""
+"""The list of what can be run: built-in suites, then bench files, each as `stepmark run` takes it."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from stepmark.report.sheet import Sheet
 class OutlineRow(Record, frozen=True, kw_only=True):
     """Something `stepmark run` accepts."""
 
-    name: str
-    """Of the suite, or of the suites in a file."""
-    kind: str
-    """`built-in` or `file`."""
-    where: str = ""
-    """Where it is defined."""
+    target: str
+    """What is typed: the name of a suite, or a path."""
+    suites: tuple[str, ...] = ()
+    """In a file."""
     about: str = ""
     """One line on what it measures."""
 
 
-def outline_table(rows: Sequence[OutlineRow]) -> Sheet:
-    """The rows in the order given; columns that are empty throughout are left out."""
-    return Sheet(lambda page: _lines(rows, page))
+def outline_table(builtin: Sequence[OutlineRow], files: Sequence[OutlineRow]) -> Sheet:
+    """Two lists, each in the order given."""
+    return Sheet(lambda page: _lines(builtin, files, page))
 
 
-def _lines(rows: Sequence[OutlineRow], page: Page) -> list[Text]:
-    if not rows:
+def _lines(builtin: Sequence[OutlineRow], files: Sequence[OutlineRow], page: Page) -> list[Text]:
+    if not (builtin or files):
         return page.paragraph("nothing to run here: no built-in suite, and no bench_*.py file")
-    columns = {
-        "name": [row.name for row in rows],
-        "kind": [row.kind for row in rows],
-        "where": [row.where for row in rows],
-        "about": [row.about for row in rows],
-    }
-    filled = {title: texts for title, texts in columns.items() if any(texts)}
-    heading = [Piece(title, HEADING) for title in filled]
-    pieces = [[Piece(texts[n]) for texts in filled.values()] for n in range(len(rows))]
-    styles = [Column(fold=title != "kind") for title in filled]
-    return make_grid(styles, [heading, *pieces], page=page).lines(page)
+    blocks = [_block(title, rows, page) for title, rows in (("suite", builtin), ("file", files)) if rows]
+    return [line for block in blocks for line in (*block, Text())][:-1]
+
+
+def _block(title: str, rows: Sequence[OutlineRow], page: Page) -> list[Text]:
+    heading = [Piece(title, HEADING), Piece("about", HEADING)]
+    pieces = [[Piece(row.target), Piece(_about(row))] for row in rows]
+    return make_grid([Column(fold=True), Column(fold=True)], [heading, *pieces], page=page).lines(page)
+
+
+def _about(row: OutlineRow) -> str:
+    """A file's suites, and what it says of itself."""
+    return ": ".join(part for part in (", ".join(row.suites), row.about) if part) or "?"

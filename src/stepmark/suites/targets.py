@@ -20,10 +20,13 @@ _DEEPEST = 4
 
 @dataclass(frozen=True, kw_only=True)
 class BenchFile:
-    """A bench file and the suites its text names."""
+    """A bench file as its text shows it."""
 
     path: Path
-    suites: tuple[str, ...]
+    suites: tuple[str, ...] = ()
+    """That it names."""
+    about: str = ""
+    """The first line of its docstring."""
 
 
 def resolve(target: str) -> tuple[Source, ...]:
@@ -54,7 +57,7 @@ def _nearest(target: str) -> str:
 
 def bench_files(directory: Path) -> list[BenchFile]:
     """Every `bench_*.py` below a directory, hidden folders and environments left out, sorted."""
-    return [BenchFile(path=path, suites=_suite_names(path)) for path in sorted(_walk(directory, 0))]
+    return [_read(path) for path in sorted(_walk(directory, 0))]
 
 
 def _walk(directory: Path, depth: int) -> Iterator[Path]:
@@ -72,14 +75,20 @@ def _walk(directory: Path, depth: int) -> Iterator[Path]:
             yield Path(entry.path)
 
 
-def _suite_names(path: Path) -> tuple[str, ...]:
-    """Names in calls of `Suite("...")`, read from the text; the file is not run."""
+def _read(path: Path) -> BenchFile:
+    """What its text tells; the file is not run."""
     try:
         with warnings.catch_warnings():  # about the file's style, which is none of a listing's business
             warnings.simplefilter("ignore")
             tree = ast.parse(path.read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError):
-        return ()
+        return BenchFile(path=path)
+    about = (ast.get_docstring(tree) or "").partition("\n")[0]
+    return BenchFile(path=path, suites=_suite_names(tree), about=about)
+
+
+def _suite_names(tree: ast.Module) -> tuple[str, ...]:
+    """Names in calls of `Suite("...")`."""
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _called(node) == "Suite"]
     names = [
         argument
