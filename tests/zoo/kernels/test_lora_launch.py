@@ -53,6 +53,12 @@ def test_a_fixed_launch_asks_with_tensors_then_numbers_then_the_scale() -> None:
     ]
 
 
+def test_a_kernel_without_a_scale_is_given_none() -> None:
+    launcher, x = Recorded(), torch.ones(2)
+    FixedLaunch(launcher, (1, 1, 1), (7,), {"key": 5})(x)
+    assert launcher.asked == [((1, 1, 1), (x, 7), 5, {})]
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="launches directly on a GPU alone")
 def test_a_fixed_launch_asks_once_and_again_for_what_is_not_aligned(monkeypatch: pytest.MonkeyPatch) -> None:

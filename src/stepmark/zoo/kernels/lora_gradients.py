@@ -67,7 +67,10 @@ def strips(sizes: Sizes, tile: Tile, splits: int = 1) -> Factors:
         **constants, "BT": tile.depth, "PRECISION": exactness(sizes),
         "num_warps": tile.warps, "num_stages": tile.stages, "key": next(keys),
     }  # fmt: skip
-    launch, add, add_options = launchers().gradients, launchers().sum, {**constants, "key": next(keys)}
+    launcher, grid, numbers = launchers().gradients, (tiles, splits, 1), (rows, inputs, outputs)
+    launch = FixedLaunch(launcher, grid, (*numbers, inputs, outputs), options)
+    add_options = {**constants, "key": next(keys)}
+    add = FixedLaunch(launchers().sum, (tiles, 1, 1), (inputs, outputs), add_options)
 
     def way(g: Tensor, x: Tensor, s: Tensor, h: Tensor) -> Outputs:
         da, db = g.new_empty((inputs, rank)), g.new_empty((rank, outputs))
@@ -76,9 +79,12 @@ def strips(sizes: Sizes, tile: Tile, splits: int = 1) -> Factors:
             a_parts = g.new_empty((splits, inputs, rank), dtype=torch.float32)
             b_parts = g.new_empty((splits, outputs, rank), dtype=torch.float32)
         sides = (x, h, a_parts, g, s, b_parts)
-        launch((tiles, splits, 1), *sides, rows, inputs, outputs, x.stride(-2), g.stride(-2), **options)
+        if x.is_contiguous() and g.is_contiguous():
+            launch(*sides)
+        else:
+            launcher(grid, *sides, *numbers, x.stride(-2), g.stride(-2), **options)
         if splits > 1:
-            add((tiles, 1, 1), a_parts, b_parts, da, db, inputs, outputs, **add_options)
+            add(a_parts, b_parts, da, db)
         return da, db
 
     return way

@@ -189,6 +189,31 @@ def spread_kernel(
 
 
 @triton.jit
+def rows_kernel(
+    z, p, q, out, thin_out, T, K, N, stride_z, scale,
+    R: tl.constexpr, FORWARD: tl.constexpr, ADD: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+    BK: tl.constexpr, BR: tl.constexpr, EVEN_K: tl.constexpr, STAGES: tl.constexpr, PRECISION: tl.constexpr,
+):  # fmt: skip
+    """thin of a block of rows, then out = thin Q of all their columns, or out plus that: one launch, and out
+    is read where the wide product has just left it."""
+    rows = tl.program_id(0) * BM + tl.arange(0, BM)
+    thin, _ = _thin_and_wide(
+        z, z, p, rows, tl.arange(0, BN), T, K, N, R, stride_z,
+        FORWARD, False, BM, BN, BK, BR, EVEN_K, PRECISION,
+    )  # fmt: skip
+    thin = (thin * scale).to(z.dtype.element_ty)
+    _store(thin_out, thin, rows, tl.arange(0, BR), T, R)
+    for first in tl.range(0, N, BN, num_stages=STAGES):
+        columns = first + tl.arange(0, BN)
+        wide = tl.zeros((BM, BN), dtype=tl.float32)
+        if ADD:
+            at = out + rows.to(tl.int64)[:, None] * N + columns[None, :]
+            wide = tl.load(at, mask=(rows < T)[:, None] & (columns < N)[None, :], other=0.0).to(tl.float32)
+        wide = tl.dot(thin, _q_of(q, columns, N, 0, R, FORWARD, BR), wide, input_precision=PRECISION)
+        _store(out, wide, rows, columns, T, N)
+
+
+@triton.jit
 def gradients_kernel(
     x, h, da, g, s, db, T, inputs, outputs, stride_x, stride_g,
     R: tl.constexpr, SPLITS: tl.constexpr, BT: tl.constexpr, BF: tl.constexpr, BR: tl.constexpr,

@@ -43,7 +43,8 @@ def options_of(tile: Tile, sizes: Sizes, depth: int, **flags: bool) -> dict[str,
 
 
 class FixedLaunch:
-    """A launch whose grid, numbers and constants stay as they are: only tensors and the scale change.
+    """A launch whose grid, numbers and constants stay as they are: tensors change, and the scale, where a
+    kernel has one.
 
     With every tensor aligned, as torch allocates them, the compiled kernel is the one that the launcher found
     when it was last asked with these numbers; so it is not asked, which is half of a launch's host time.
@@ -59,30 +60,31 @@ class FixedLaunch:
         self.launcher, self.grid, self.numbers, self.options = launcher, grid, numbers, options
         self._aligned: dict[int, tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = {}
 
-    def __call__(self, *tensors: Tensor, scale: float) -> None:
+    def __call__(self, *tensors: Tensor, scale: float | None = None) -> None:
+        scales = () if scale is None else (scale,)
         addresses = [one.data_ptr() for one in tensors]
         bits = 0
         for address in addresses:
             bits |= address
         if not self._aligned or bits % 16:
-            self._ask(tensors, addresses, scale)
+            self._ask(tensors, addresses, scales)
             return
         device = torch._C._cuda_getDevice()
         known = self._aligned.get(device)
         if known is None:
-            self._ask(tensors, addresses, scale)
+            self._ask(tensors, addresses, scales)
             return
         launch, handles, constants = known
         stream = torch._C._cuda_getCurrentRawStream(device)
-        launch(*self.grid, stream, *handles, *addresses, *self.numbers, scale, *constants)
+        launch(*self.grid, stream, *handles, *addresses, *self.numbers, *scales, *constants)
 
-    def _ask(self, tensors: tuple[Tensor, ...], addresses: list[int], scale: float) -> None:
+    def _ask(self, tensors: tuple[Tensor, ...], addresses: list[int], scales: tuple[float, ...]) -> None:
         """And remember what the launcher does; where it keeps that in another way, ask it every time."""
-        self.launcher(self.grid, *tensors, *self.numbers, scale, **self.options)
+        self.launcher(self.grid, *tensors, *self.numbers, *scales, **self.options)
         if tensors[0].is_cuda and not any(address % 16 for address in addresses):
             device = torch._C._cuda_getDevice()
             kinds = [(one == 1) + 2 * (one % 16 == 0) for one in (*addresses, *self.numbers)]
-            known = self.launcher._known.get((device, self.options["key"], *kinds, False))
+            known = self.launcher._known.get((device, self.options["key"], *kinds, *[False for _ in scales]))
             if known is not None:
                 self._aligned[device] = known
 
@@ -91,6 +93,7 @@ class Launchers(NamedTuple):
     whole: Launcher
     thin: Launcher
     spread: Launcher
+    rows: Launcher
     gradients: Launcher
     sum: Launcher
     backward: Launcher
@@ -106,6 +109,7 @@ def launchers() -> Launchers:
         Launcher(kernels.whole_kernel),
         Launcher(kernels.thin_kernel),
         Launcher(kernels.spread_kernel),
+        Launcher(kernels.rows_kernel),
         Launcher(kernels.gradients_kernel),
         Launcher(kernels.sum_kernel),
         Launcher(kernels.backward_kernel),

@@ -7,6 +7,8 @@ whole     one launch, the thin product computed again for every tile. Few rows.
 spread    kernels write the thin part into the output, torch's wide product adds onto it. Many rows: at 4096 x
           4096 x 4096 in bfloat16 on an H200 adding costs that product 2.4 us, a product added onto its output
           16 us.
+rows      torch's wide product, then one launch: each program the thin product of its rows, then their part of
+          every output, added in place; without W one launch in all. Many rows. Not yet timed on a GPU.
 fused     a wide product of our own with the thin one as a last step of its sum. Many rows, 16 bits.
 torch     torch's products alone.
 """
@@ -55,13 +57,15 @@ def thin_alone(sizes: Sizes, tile: Tile, *, forward: bool) -> Product:
     """The thin product; in the output's place stands z."""
     rows, depth, _, rank = sizes.product(forward)
     options = options_of(tile, sizes, depth, FORWARD=forward)
-    launch, grid = launchers().thin, (-(-rows // tile.rows), 1, 1)
+    launcher, grid = launchers().thin, (-(-rows // tile.rows), 1, 1)
+    launch = FixedLaunch(launcher, grid, (rows, depth, depth), options)
 
     def way(z: Tensor, layer: Adapted) -> Outputs:
-        thin = z.new_empty((rows, rank))
-        launch(
-            grid, z, layer.a if forward else layer.b, thin, rows, depth, z.stride(-2), layer.scale, **options
-        )
+        thin, p = z.new_empty((rows, rank)), layer.a if forward else layer.b
+        if z.is_contiguous():
+            launch(z, p, thin, scale=layer.scale)
+        else:
+            launcher(grid, z, p, thin, rows, depth, z.stride(-2), layer.scale, **options)
         return z, thin
 
     return way
@@ -78,14 +82,37 @@ def spread(sizes: Sizes, thin_tile: Tile, tile: Tile, *, forward: bool) -> Produ
         "BR": padded(rank), "PRECISION": exactness(sizes),
         "num_warps": tile.warps, "num_stages": tile.stages, "key": next(keys),
     }  # fmt: skip
-    launch = launchers().spread
+    launch = FixedLaunch(launchers().spread, grid, (rows, columns), options)
 
     def way(z: Tensor, layer: Adapted) -> Outputs:
         _, thin = part(z, layer)
         out = z.new_empty((rows, columns))
         q = layer.b if forward else layer.a
-        launch(grid, thin, q, layer.bias if biased else thin, out, rows, columns, **options)
+        launch(thin, q, layer.bias if biased and layer.bias is not None else thin, out)
         return _widened(out, z, layer.weight, forward).view(shape), thin
+
+    return way
+
+
+def in_rows(sizes: Sizes, tile: Tile, *, forward: bool) -> Product:
+    """All but the wide product in one launch, after it."""
+    rows, depth, columns, rank = sizes.product(forward)
+    grid, shape = (-(-rows // tile.rows), 1, 1), sizes.shape(forward)
+    options = options_of(tile, sizes, depth, FORWARD=forward, ADD=sizes.has_weight) | {"STAGES": tile.stages}
+    launcher = launchers().rows
+    launch = FixedLaunch(launcher, grid, (rows, depth, columns, depth), options)
+
+    def way(z: Tensor, layer: Adapted) -> Outputs:
+        weight, bias, a, b, scale = layer
+        thin = z.new_empty((rows, rank))
+        out = z.new_empty(shape) if weight is None else _wide(z, weight, bias, forward)
+        p, q = (a, b) if forward else (b, a)
+        if z.is_contiguous():
+            launch(z, p, q, out, thin, scale=scale)
+        else:
+            numbers = (rows, depth, columns, z.stride(-2), scale)
+            launcher(grid, z, p, q, out, thin, *numbers, **options)
+        return out.view(shape), thin
 
     return way
 
@@ -156,11 +183,8 @@ def torch_added(sizes: Sizes, *, forward: bool) -> Product:
     def way(z: Tensor, layer: Adapted) -> Outputs:
         weight, bias, a, b, _ = layer
         assert weight is not None
-        thin, rows = torch_thin(z, layer, forward=forward), rows_of(z)
-        if not forward:
-            return rows.mm(weight).addmm_(thin, a.t()).view(shape), thin
-        out = rows.mm(weight.t()) if bias is None else torch.addmm(bias, rows, weight.t())
-        return out.addmm_(thin, b).view(shape), thin
+        thin, out = torch_thin(z, layer, forward=forward), _wide(z, weight, bias, forward)
+        return out.addmm_(thin, b if forward else a.t()).view(shape), thin
 
     return way
 
@@ -170,6 +194,14 @@ def torch_thin(z: Tensor, layer: Adapted, *, forward: bool) -> Tensor:
     rows = rows_of(z)
     thin = rows.new_empty((rows.shape[0], layer.a.shape[1]))
     return thin.addmm_(rows, layer.a if forward else layer.b.t(), beta=0.0, alpha=layer.scale)
+
+
+def _wide(z: Tensor, weight: Tensor, bias: Tensor | None, forward: bool) -> Tensor:
+    """The base's own product."""
+    rows = rows_of(z)
+    if not forward:
+        return rows.mm(weight)
+    return rows.mm(weight.t()) if bias is None else torch.addmm(bias, rows, weight.t())
 
 
 def _widened(out: Tensor, z: Tensor, weight: Tensor | None, forward: bool) -> Tensor:

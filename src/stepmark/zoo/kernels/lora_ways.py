@@ -31,10 +31,14 @@ WHOLE_32_FEW = (Tile(16, 16, 64, 4, 3), Tile(32, 16, 64, 4, 3))
 FUSED = (Tile(128, 256, 64, 8, 3), Tile(128, 128, 64, 8, 4))
 THIN_16, THIN_16_FEW, THIN_32 = Tile(64, 16, 128, 4, 4), Tile(16, 16, 128, 4, 4), Tile(16, 16, 64, 4, 3)
 SPREAD = Tile(64, 128, 16, 4, 1)
+ROWS_16 = (Tile(32, 128, 128, 4, 5), Tile(32, 256, 128, 8, 4), Tile(16, 256, 128, 4, 4))
+ROWS_32 = (Tile(16, 64, 64, 4, 3),)
 MOST_PLANS = 4096
 """Sizes that are remembered; a program with more of them chooses again."""
 MOST_WHOLE_ROWS = 1024
 LEAST_FUSED_ROWS = 512
+LEAST_ROWS_IN_BLOCKS = 512
+"""A program has a block of rows: with fewer of them most of a large GPU would wait."""
 PROGRAMS, STRIP_ROWS = 128, 128
 """For dA and dB: about as many programs as a large GPU has processors, and rows that each loads at a time."""
 
@@ -86,6 +90,7 @@ def _products(sizes: Sizes) -> dict[str, Callable[..., Product]]:
         f"spread{thin}": partial(lora_products.spread, sizes, thin, SPREAD)
     }
     made |= {f"whole{tile}": partial(lora_products.whole, sizes, tile) for tile in whole_tiles(sizes)}
+    made |= {f"rows{tile}": partial(lora_products.in_rows, sizes, tile) for tile in rows_tiles(sizes)}
     return made | {
         f"fused{tile}": partial(lora_products.fused, sizes, thin, tile) for tile in fused_tiles(sizes)
     }
@@ -97,6 +102,12 @@ def whole_tiles(sizes: Sizes) -> tuple[Tile, ...]:
     if sizes.precision in ("ieee", "tf32"):
         return WHOLE_32_FEW if sizes.most_rows <= 16 else WHOLE_32
     return WHOLE_16_FEW if sizes.most_rows <= 16 else WHOLE_16
+
+
+def rows_tiles(sizes: Sizes) -> tuple[Tile, ...]:
+    if sizes.most_rows < LEAST_ROWS_IN_BLOCKS:
+        return ()
+    return ROWS_16 if sizes.precision in ("bf16", "fp16") else ROWS_32
 
 
 def fused_tiles(sizes: Sizes) -> tuple[Tile, ...]:
