@@ -29,8 +29,9 @@ DEFAULT = "json"
 @click.option(
     "--format",
     "format_",
+    metavar="NAME",
     type=click.Choice(FORMATS),
-    help=f"{DEFAULT} if not given; an imported file its own.",
+    help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}; {DEFAULT} if not given, an imported file its own.",
 )
 @click.option("--output", "-o", metavar="FILE", help="Instead of standard output.")
 @store_option

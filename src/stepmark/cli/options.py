@@ -41,6 +41,16 @@ store_option = click.option(
     "--store", metavar="URL", help="Where runs are kept: a file or database URL [env: STEPMARK_STORE]."
 )
 
+format_option = click.option(
+    "--format",
+    "format_",
+    metavar="NAME",
+    type=click.Choice(FORMATS),
+    default="table",
+    show_default=True,
+    help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}.",
+)
+
 accept_option = click.option(
     "--accept",
     multiple=True,
@@ -131,7 +141,7 @@ measuring_options = together(
     accept_option,
     click.option("--no-audit", is_flag=True, help="Leave out the instrumented step of each case."),
     store_option,
-    click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True),
+    format_option,
     click.option(
         "--against",
         metavar="RUN",

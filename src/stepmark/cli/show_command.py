@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from stepmark.cli.options import FORMATS, accept_option, store_option
+from stepmark.cli.options import accept_option, format_option, store_option
 
 
 @click.command("show")
@@ -17,7 +17,7 @@ from stepmark.cli.options import FORMATS, accept_option, store_option
 @click.option("--failures", is_flag=True, help="Tracebacks and output of the cases that failed.")
 @accept_option
 @click.option("--against", metavar="RUN", help="Compare with another stored run or baseline too, unpaired.")
-@click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True)
+@format_option
 @store_option
 def command(run: str, margin: str | None, **options: Any) -> int:
     """Show a stored run: its id, the beginning of it, or latest."""
