@@ -54,7 +54,15 @@ def lora_names() -> set[str]:
     """Of all ways, whatever sizes allow them."""
     thin = (lora_ways.THIN_16, lora_ways.THIN_16_FEW, lora_ways.THIN_32)
     whole = (*lora_ways.WHOLE_16, *lora_ways.WHOLE_16_FEW, *lora_ways.WHOLE_32, *lora_ways.WHOLE_32_FEW)
-    kinds = {"spread": thin, "thin": thin, "whole": whole, "once": whole, "fused": lora_ways.FUSED}
+    rows = (*lora_ways.ROWS_16, *lora_ways.ROWS_32)
+    kinds = {
+        "spread": thin,
+        "thin": thin,
+        "whole": whole,
+        "once": whole,
+        "rows": rows,
+        "fused": lora_ways.FUSED,
+    }
     return {"torch", "torch_spread"} | {f"{kind}{tile}" for kind, tiles in kinds.items() for tile in tiles}
 
 

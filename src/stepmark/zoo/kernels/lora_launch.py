@@ -103,6 +103,7 @@ class Launchers(NamedTuple):
 @cache
 def launchers() -> Launchers:
     """Made when first used: Triton is imported here."""
+    from stepmark.zoo.kernels import lora_gradients_kernels as gradients
     from stepmark.zoo.kernels import lora_kernels as kernels
 
     return Launchers(
@@ -110,9 +111,9 @@ def launchers() -> Launchers:
         Launcher(kernels.thin_kernel),
         Launcher(kernels.spread_kernel),
         Launcher(kernels.rows_kernel),
-        Launcher(kernels.gradients_kernel),
-        Launcher(kernels.sum_kernel),
-        Launcher(kernels.backward_kernel),
+        Launcher(gradients.gradients_kernel),
+        Launcher(gradients.sum_kernel),
+        Launcher(gradients.backward_kernel),
         Launcher(kernels.fused_kernel),
     )
 
