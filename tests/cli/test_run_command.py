@@ -196,6 +196,22 @@ def test_the_store_survives_kill_9_and_the_run_resumes(
     assert len(solos(document)) == 4
 
 
+def test_a_new_run_measures_only_what_another_is_missing(here: CommandsHere, benches: Path) -> None:
+    told = ("run", str(benches / "bench_plain.py"), *QUICK, "--mode", "forward", "--format", "json")
+    first = here(*told, "--filter", "features == 16")
+    assert first.returncode == 0, first.stderr
+    before = json.loads(first.stdout)["run"]["id"]
+    second = json.loads(here(*told, "--missing-from", before, "--missing-from", "h200-2026-11").stdout)
+    assert second["run"]["id"] != before
+    assert {tuple(map(tuple, case["cell"]["axes"])) for case in second["run"]["cases"]} == {
+        (("features", 32),)
+    }
+    nothing = here(*told, "--missing-from", before, "--missing-from", second["run"]["id"])
+    assert nothing.returncode == 2
+    assert "nothing is missing" in nothing.stderr
+    assert here("run", "--resume", before, "--missing-from", before).returncode == 2
+
+
 def test_resume_measures_only_what_is_missing_and_refuses_a_changed_bench_file(
     stepmark: CommandLine, here: CommandsHere, tmp_path: Path, benches: Path
 ) -> None:

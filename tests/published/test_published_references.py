@@ -18,7 +18,7 @@ from stepmark.errors import UsageError
 from stepmark.pipeline import judged
 from stepmark.published import references as module
 from stepmark.published.reference_file import to_reference
-from stepmark.published.references import reference_names, reference_run, references
+from stepmark.published.references import reference_names, reference_run, reference_runs, references
 from stepmark.records.run import Recording
 from stepmark.store.store import Store
 from tests.support.recordings import make_recording, make_run
@@ -84,6 +84,9 @@ def test_the_run_is_found_by_its_suite() -> None:
         reference_run(NAME, ["other"])
     both = reference_run(NAME, ["norms", "layers"])
     assert {case.cell.suite for case in both.run.cases} == {"norms", "layers"}
+    assert [each.run for each in reference_runs(NAME)] == [
+        reference_run(NAME, [suite]).run for suite in ("layers", "norms")
+    ]
 
 
 @pytest.mark.usefixtures("folder")

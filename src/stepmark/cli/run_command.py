@@ -20,7 +20,13 @@ from stepmark.errors import UsageError
     metavar="CONDITION",
     help='Only cases like "features<2048"; of several, all must hold.',
 )
-@click.option("--resume", metavar="RUN", help="Measure what a stored run is missing.")
+@click.option(
+    "--missing-from",
+    multiple=True,
+    metavar="RUN",
+    help="Leave out cells that this run or reference has measured; may be repeated.",
+)
+@click.option("--resume", metavar="RUN", help="Go on with a stored run that was stopped.")
 @measuring_options
 def command(targets: tuple[str, ...], resume: str | None, **options: Any) -> int:
     """Measure a bench file or a built-in suite and print its verdicts.
@@ -37,6 +43,11 @@ def command(targets: tuple[str, ...], resume: str | None, **options: Any) -> int
     if resume is not None:
         if targets:
             raise UsageError("--resume takes no targets", remedy="the run knows what it measures")
+        if options["missing_from"]:
+            raise UsageError(
+                "--resume measures what its own run is missing",
+                remedy="name targets instead of --resume for a new run of what is --missing-from another",
+            )
         return resume_and_report(resume, options)
     if not targets:
         raise UsageError("nothing to run", remedy="name a bench file or a suite: `stepmark list` shows them")

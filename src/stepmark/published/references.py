@@ -6,7 +6,7 @@ A name is a folder in `references/`; it holds a file for each run. A suite may b
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -52,6 +52,12 @@ def reference_run(name: str, suites: Collection[str]) -> Recording:
             remedy=f"it has: {', '.join(known)}",
         )
     return joined([from_reference(file.read_bytes()) for file in fitting])
+
+
+def reference_runs(name: str) -> Iterator[Recording]:
+    """All runs of this reference, one after the other as they are."""
+    for file, _ in _heads(name):
+        yield from_reference(file.read_bytes())
 
 
 @cache
