@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from stepmark.zoo.kernels.backend import Backend, check_backend
 from stepmark.zoo.kernels.norm import WIDEST, Parameters
 from stepmark.zoo.kernels.norm_autograd import norm_rows
-from stepmark.zoo.kernels.row_choice import recalled, uses_triton
+from stepmark.zoo.kernels.row_choice import recalled, rows_for_torch, uses_triton
 
 TOLERANCES = {torch.float64: 1e-13, torch.float32: 2e-6, torch.bfloat16: 3e-2, torch.float16: 4e-3}
 """Largest error of an entry of the output or of a gradient, against float64 on the same inputs, relative to
@@ -60,6 +60,8 @@ def rms_norm(
     """On CUDA a Triton kernel or torch's, whichever is faster. On the CPU torch has none: it runs a chain and
     autograd a longer one backward. Written out, forward and backward take 0.35 of its time at 2048 x 768
     (7.3 ms instead of 20.8) and 0.88 at 64 x 512 (0.36 ms instead of 0.40; float32, one thread)."""
+    if (row := rows_for_torch("rms_norm", backend, x, weight)) is not None:
+        return torch.rms_norm(x, row, weight, eps)
     if _in_triton(backend, x, weight, None, eps, centred=False):
         return norm_rows(x, Parameters(weight, None), eps=eps, centred=False)
     if not x.is_cpu or torch.compiler.is_compiling() or not _pays(x, weight):
@@ -86,6 +88,8 @@ def layer_norm(
     backend: Backend = "auto",
 ) -> Tensor:
     """Torch's, one kernel on the CPU and on CUDA; there a Triton kernel where it is faster."""
+    if (row := rows_for_torch("layer_norm", backend, x, weight, bias)) is not None:
+        return torch.layer_norm(x, row, weight, bias, eps)
     if _in_triton(backend, x, weight, bias, eps, centred=True):
         return norm_rows(x, Parameters(weight, bias), eps=eps, centred=True)
     return _torch_layer_norm(x, weight, bias, eps=eps)

@@ -10,9 +10,21 @@ from torch import Tensor
 
 from stepmark.zoo.kernels import row_choice
 from stepmark.zoo.kernels.dispatch import rehearsing
-from stepmark.zoo.kernels.row_choice import recalled, uses_triton
+from stepmark.zoo.kernels.row_choice import recalled, rows_for_torch, uses_triton
+from stepmark.zoo.norms import layer_norm, rms_norm
 
 WIDEST = 64
+
+
+class SaysCuda(Tensor):
+    """A tensor of the CPU: what Python asks before torch computes is the same."""
+
+    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
+    is_cuda = True
+
+
+def says_cuda(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
+    return torch.randn(shape, dtype=dtype).as_subclass(SaysCuda)
 
 
 def ways() -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
@@ -40,6 +52,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, tuple[int | str
     monkeypatch.setattr(row_choice, "choose", choose)
     monkeypatch.setattr(row_choice, "resolve", lambda backend, _: backend != "torch")
     monkeypatch.setattr(row_choice, "_decided", {})
+    monkeypatch.setattr(row_choice, "_torch_takes", {})
     return seen
 
 
@@ -93,3 +106,66 @@ def test_what_a_kernel_cannot_take_is_torchs_or_refused(
     with pytest.raises(ValueError, match=f"cannot be used: .*{reason}"):
         uses_triton("triton", "exp", (x,), widest=WIDEST, ways=ways)
     assert measured == []
+
+
+def test_where_torch_was_chosen_its_operator_gets_the_shape_of_a_row(
+    measured: list[tuple[str, tuple[int | str, ...]]],
+) -> None:
+    x, weight = says_cuda(5, 8).requires_grad_(), says_cuda(8)
+    assert not uses_triton("auto", "exp", (x, weight), widest=WIDEST, ways=lambda: (torch.add, torch.add))
+    assert rows_for_torch("exp", "auto", x, weight) == (8,)
+    assert rows_for_torch("exp", "auto", says_cuda(5, 8).requires_grad_(), says_cuda(8)) == (8,)
+    others = {
+        "another operation": ("log", "auto", x, weight),
+        "asked for by name": ("exp", "triton", x, weight),
+        "another shape": ("exp", "auto", says_cuda(4, 8).requires_grad_(), weight),
+        "another dtype": ("exp", "auto", x.detach().half().requires_grad_(), weight),
+        "no gradients": ("exp", "auto", x.detach(), weight),
+        "without a weight": ("exp", "auto", x),
+        "a weight to be cast": ("exp", "auto", x, says_cuda(8, dtype=torch.float16)),
+        "a bias": ("exp", "auto", x, weight, says_cuda(8)),
+        "on the CPU": ("exp", "auto", torch.randn(5, 8, requires_grad=True), weight),
+    }
+    found = {what: rows_for_torch(*given) for what, given in others.items()}  # type: ignore[arg-type]
+    assert found == dict.fromkeys(others)
+    with torch.no_grad():
+        assert rows_for_torch("exp", "auto", x, weight) is None
+    with rehearsing():
+        assert rows_for_torch("exp", "auto", x, weight) is None
+
+
+def test_where_the_kernel_was_chosen_or_parameters_are_cast_torch_is_not_called_at_once(
+    measured: list[tuple[str, tuple[int | str, ...]]],
+) -> None:
+    x = says_cuda(5, 8)
+    assert uses_triton("auto", "exp", (x,), widest=WIDEST, ways=ways)
+    assert rows_for_torch("exp", "auto", x) is None
+    mixed = says_cuda(5, 8).requires_grad_(), says_cuda(8, dtype=torch.float16)
+    assert not uses_triton("auto", "exp", mixed, widest=WIDEST, ways=lambda: (torch.add, torch.add))
+    assert rows_for_torch("exp", "auto", *mixed) is None
+    assert recalled("exp", "auto", *mixed) is False
+
+
+@pytest.mark.parametrize("trained", [True, False])
+def test_norms_give_what_torch_gives_and_ask_nothing_else(
+    measured: list[tuple[str, tuple[int | str, ...]]], monkeypatch: pytest.MonkeyPatch, trained: bool
+) -> None:
+    x, weight, bias = says_cuda(5, 8), says_cuda(8), says_cuda(8)
+    if trained:
+        x, weight, bias = (one.requires_grad_() for one in (x, weight, bias))
+    for name, vectors in {"rms_norm": (weight,), "layer_norm": (weight, bias)}.items():
+        assert not uses_triton("torch", name, (x, *vectors), widest=WIDEST, ways=ways)
+    monkeypatch.setattr(row_choice, "_decided", None)
+    found = (
+        rms_norm(x, weight, eps=1e-3, backend="torch"),
+        layer_norm(x, weight, bias, eps=1e-3, backend="torch"),
+    )
+    right = (
+        torch.rms_norm(x, (8,), weight, 1e-3),
+        torch.layer_norm(x, (8,), weight, bias, 1e-3),
+    )
+    for one, other in zip(found, right, strict=True):
+        torch.testing.assert_close(one, other, rtol=0.0, atol=0.0)
+        assert one.requires_grad is trained
+    with pytest.raises(RuntimeError, match="normalized_shape"):
+        layer_norm(x, weight, says_cuda(7).requires_grad_(trained), backend="torch")

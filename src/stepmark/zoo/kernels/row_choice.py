@@ -2,6 +2,9 @@
 
 Measured is what will be run: forward alone, or forward and backward where somebody asks for gradients. Rows
 are rounded up to a power of two, so that batches of similar size share a choice.
+
+A decision is remembered, because asking is a part of what a small call takes from Python: least where torch
+was chosen and its operator takes the tensors as they are (`python -m benchmarks.asking`).
 """
 
 from __future__ import annotations
@@ -20,10 +23,22 @@ Operation = Callable[..., Tensor]
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 
 _decided: dict[Hashable, bool] = {}
+_torch_takes: dict[Hashable, torch.Size] = {}
+"""The shape of a row, which torch's operators ask for."""
 
 _has_cuda: bool = torch.backends.cuda.is_built()  # type: ignore[no-untyped-call]
 _is_capturing: Callable[[], bool] = torch._C._cuda_isCurrentStreamCapturing if _has_cuda else lambda: False
 """Whether the current stream is; a torch without CUDA cannot be asked."""
+
+
+def rows_for_torch(
+    name: str, backend: Backend, x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None
+) -> torch.Size | None:
+    """The shape of a row, where torch's operator was decided for on tensors like these, on CUDA, and takes
+    them unchanged. It checks them itself, so that less need be known of them than of a kernel's."""
+    if not x.is_cuda or torch.compiler.is_compiling() or dispatch._rehearsal.is_on or _is_capturing():
+        return None
+    return _torch_takes.get(_plain_place(name, backend, x, weight, bias))
 
 
 def recalled(
@@ -50,8 +65,33 @@ def uses_triton(
     if decision is None:
         decision = _choose(name, tensors, ways)
     if not is_for_a_graph():
-        _decided[_place(name, backend, *tensors)] = decision  # type: ignore[arg-type]
+        remember(decision, name, backend, *tensors)
     return decision
+
+
+def remember(in_triton: bool, name: str, backend: Backend, *tensors: Tensor | None) -> None:
+    """The decision on tensors like these, rows first; as gradients are switched on or off now."""
+    _decided[_place(name, backend, *tensors)] = in_triton  # type: ignore[arg-type]
+    rows, *vectors = tensors
+    assert rows is not None
+    if not in_triton and all(one is None or one.dtype == rows.dtype for one in vectors):
+        _torch_takes[_plain_place(name, backend, *tensors)] = rows.shape[-1:]  # type: ignore[arg-type]
+
+
+def _plain_place(
+    name: str, backend: Backend, x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None
+) -> Hashable:
+    """Of a decision for torch. A bias that alone wants gradients shares one: only its speed depends on it."""
+    trained = x.requires_grad or (weight is not None and weight.requires_grad)
+    return (
+        name,
+        backend,
+        x.shape,
+        x.dtype,
+        trained and torch.is_grad_enabled(),
+        None if weight is None else weight.dtype,
+        bias is None,
+    )
 
 
 def _place(
