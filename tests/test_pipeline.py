@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace as replace_fields
 from typing import Any
 
 import pytest
@@ -183,16 +184,33 @@ class Followed:
     def __init__(self) -> None:
         self.run_id = ""
         self.prepared: list[str] = []
+        self.left_out: tuple[int, int] | None = None
         self.seen: list[tuple[int, int]] = []
 
     def prepares(self, what: str) -> None:
         self.prepared.append(what)
+
+    def leaves_out(self, cells: int, asked: int) -> None:
+        self.left_out = (cells, asked)
 
     def begins(self, run: Run, resumed: int) -> None:
         self.run_id = run.id
 
     def advances(self, trial: Trial, done: int, total: int) -> None:
         self.seen.append((done, total))
+
+
+def test_cells_that_were_measured_elsewhere_are_left_out_and_it_is_said(store: Store) -> None:
+    before = measure(order(selection=Selection(condition="features == 8")), engine=engine_for(), store=store)
+    followed = Followed()
+    rest = measure(
+        replace_fields(order(), elsewhere=(before,)), engine=engine_for(), store=store, watcher=followed
+    )
+    assert {case.cell.point for case in rest.run.cases} == {"features=16"}
+    assert followed.left_out == (1, 2)
+    assert {solo.case.id for solo in rest.solos} == {case.id for case in rest.run.cases}
+    with pytest.raises(UsageError, match="nothing is missing"):
+        measure(replace_fields(order(), elsewhere=(before, rest)), engine=engine_for(), store=store)
 
 
 class Physical(FakeEngine):

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from stepmark.analysis.invalidation import invalidate
 from stepmark.analysis.judge import judge
+from stepmark.analysis.missing_cases import missing_cases
 from stepmark.analysis.referee import RunReferee
 from stepmark.analysis.run_summary import summarize_run
 from stepmark.audit import accept, audit
@@ -24,6 +25,7 @@ from stepmark.measure.engine import CutOff, Engine
 from stepmark.measure.expand import Selection, cases_of, select
 from stepmark.measure.protocol import Described
 from stepmark.measure.schedule import Schedule
+from stepmark.records.case import Case
 from stepmark.records.ceilings import Ceilings, highest, machine_name
 from stepmark.records.environment import Environment
 from stepmark.records.finding import Finding
@@ -49,6 +51,8 @@ class Order:
     selection: Selection = field(default_factory=Selection)
     device: str = "cpu"
     command: tuple[str, ...] = ()
+    elsewhere: tuple[Recording, ...] = ()
+    """Runs that have measured some of it: their cells are left out."""
 
 
 class Watcher(Protocol):
@@ -56,6 +60,9 @@ class Watcher(Protocol):
 
     def prepares(self, what: str) -> None:
         """Something has to be done before anything is measured."""
+
+    def leaves_out(self, cells: int, asked: int) -> None:
+        """So many of the cells that are asked for have been measured elsewhere."""
 
     def begins(self, run: Run, resumed: int) -> None:
         """Measuring starts, with this many trials already there."""
@@ -69,6 +76,8 @@ class Unwatched:
 
     def prepares(self, what: str) -> None: ...
 
+    def leaves_out(self, cells: int, asked: int) -> None: ...
+
     def begins(self, run: Run, resumed: int) -> None: ...
 
     def advances(self, trial: Trial, done: int, total: int) -> None: ...
@@ -77,8 +86,8 @@ class Unwatched:
 def measure(order: Order, *, engine: Engine, store: Store, watcher: Watcher | None = None) -> Recording:
     """Describe, expand, begin, and run to the end; everything measured is in the store when it returns."""
     described = engine.describe(order.sources, order.device)
-    run = _new_run(order, described)
     watcher = watcher or Unwatched()
+    run = _new_run(order, described, watcher)
     run = replace(run, ceilings=_ceilings(run, described.device, engine=engine, store=store, watcher=watcher))
     store.begin(run)
     return _carry_out(run, (), engine=engine, store=store, watcher=watcher)
@@ -107,21 +116,31 @@ def audited(recording: Recording, policy: Policy | None = None) -> tuple[Finding
     return accept(audit(recording), run=recording.run, names=policy.accepted)
 
 
-def _new_run(order: Order, described: Described) -> Run:
+def _new_run(order: Order, described: Described, watcher: Watcher) -> Run:
     outlines = select(described.suites, order.selection)
-    cases = cases_of(outlines, order.selection, device=described.device)
+    asked = cases_of(outlines, order.selection, device=described.device)
+    surrounding = _environment(order.sources, described, order.command)
     started = time.time()
     return Run(
         id=new_run_id(started, Random()),
         started=started,
         sources=order.sources,
         suites=outlines,
-        cases=cases,
+        cases=_missing(asked, order.elsewhere, surrounding, watcher) if order.elsewhere else asked,
         settings=order.settings,
         policy=order.policy,
-        environment=_environment(order.sources, described, order.command),
+        environment=surrounding,
         load_start=load_facts(),
     )
+
+
+def _missing(
+    asked: tuple[Case, ...], elsewhere: Sequence[Recording], here: Environment, watcher: Watcher
+) -> tuple[Case, ...]:
+    missing = missing_cases(asked, elsewhere, here)
+    cells, left = ({case.cell for case in cases} for cases in (asked, missing))
+    watcher.leaves_out(len(cells) - len(left), len(cells))
+    return missing
 
 
 def _ceilings(run: Run, device: str, *, engine: Engine, store: Store, watcher: Watcher) -> Ceilings | None:

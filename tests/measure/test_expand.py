@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from stepmark.errors import UsageError
-from stepmark.measure.expand import Selection, cases_of, expand, select
+from stepmark.measure.expand import Selection, expand, select
 from stepmark.records.case import AxisValue, Cache, Execution, Mode
 from stepmark.records.outline import Axis, PresetOutline, SuiteOutline, VariantOutline
 from tests.support.properties import steady
@@ -104,20 +104,6 @@ def test_a_filter_on_an_axis_leaves_out_suites_without_it() -> None:
 def test_a_filter_that_leaves_nothing_says_so() -> None:
     with pytest.raises(UsageError, match="filter 'x > 9' leaves nothing to measure"):
         expand([outline(axes={"x": (1, 2)})], condition="x > 9", device="cpu")
-
-
-@steady
-@given(st.sets(st.sampled_from([1, 2, 3, 4])))
-def test_cells_are_left_out_by_their_ids(gone: set[int]) -> None:
-    outlines = [outline(axes={"x": (1, 2, 3)})]
-    everything = cases_of(outlines, Selection(), device="cpu")
-    without = frozenset(f"mine[x={x}]/cpu/float32/train" for x in gone)
-    if gone >= {1, 2, 3}:
-        with pytest.raises(UsageError, match="nothing is missing"):
-            cases_of(outlines, Selection(without=without), device="cpu")
-        return
-    left = cases_of(outlines, Selection(without=without), device="cpu")
-    assert left == tuple(case for case in everything if dict(case.cell.axes)["x"] not in gone)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace as replace_fields
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from msgspec.structs import replace
 
 from stepmark.cli.fail_on import FailOn, fail_on_named
 from stepmark.cli.html_file import checked_html, write_html
-from stepmark.cli.missing import cells_measured
+from stepmark.cli.missing import runs_named
 from stepmark.cli.options import accepted_of, command_line, policy_of, selection_of, settings_of
 from stepmark.cli.previous_run import checked_against, print_against
 from stepmark.cli.progress import progress_display
@@ -39,16 +38,12 @@ def measure_and_report(sources: tuple[Source, ...], options: dict[str, Any]) -> 
         sources=sources,
         settings=settings_of(options),
         policy=policy_of(options),
-        selection=replace_fields(selection_of(options), without=_left_out(options)),
+        selection=selection_of(options),
+        elsewhere=tuple(runs_named(options.get("missing_from", ()), options["store"])),
         device=options["device"],
         command=command_line(),
     )
     return _conclude(order.settings, options, order=order)
-
-
-def _left_out(options: dict[str, Any]) -> frozenset[str]:
-    """Cells that are measured already; of `run` alone."""
-    return cells_measured(options.get("missing_from", ()), options["store"])
 
 
 def resume_and_report(reference: str, options: dict[str, Any]) -> int:

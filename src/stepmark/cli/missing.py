@@ -1,22 +1,17 @@
-"""What --missing-from leaves out: the cells that stored runs and references have measured."""
+"""What --missing-from names: stored runs and references, whose cells are not measured again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from stepmark.analysis.measured_cells import measured_cells
 from stepmark.published.references import reference_names, reference_runs
 from stepmark.records.run import Recording
 from stepmark.store.location import store_url
 from stepmark.store.store import Store
 
 
-def cells_measured(names: Sequence[str], store: str | None) -> frozenset[str]:
-    """In any of the runs and references that are named."""
-    return frozenset(cell for recording in _recordings(names, store) for cell in measured_cells(recording))
-
-
-def _recordings(names: Sequence[str], store: str | None) -> Iterator[Recording]:
+def runs_named(names: Sequence[str], store: str | None) -> Iterator[Recording]:
+    """All runs of the references among the names, and the stored runs that the others are."""
     shipped = [name for name in names if name in reference_names()]
     for name in shipped:
         yield from reference_runs(name)

@@ -33,6 +33,8 @@ class ProgressDisplay:
 
     def prepares(self, what: str) -> None: ...
 
+    def leaves_out(self, cells: int, asked: int) -> None: ...
+
     def begins(self, run: Run, resumed: int) -> None:  # noqa: ARG002
         self.run_id = run.id
 
@@ -65,6 +67,9 @@ class BarDisplay(ProgressDisplay):
 
     def prepares(self, what: str) -> None:
         self._progress.update(self._task, description=what, refresh=True)
+
+    def leaves_out(self, cells: int, asked: int) -> None:
+        self._progress.console.print(_left_out(cells, asked), highlight=False)
 
     def begins(self, run: Run, resumed: int) -> None:
         super().begins(run, resumed)
@@ -124,6 +129,10 @@ def _short(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
+def _left_out(cells: int, asked: int) -> str:
+    return f"{cells} of {asked} cells are left out: they have been measured elsewhere"
+
+
 class LineDisplay(ProgressDisplay):
     """A line now and then where there is no terminal."""
 
@@ -133,6 +142,9 @@ class LineDisplay(ProgressDisplay):
 
     def prepares(self, what: str) -> None:
         click.echo(f"stepmark: {what}", err=True)
+
+    def leaves_out(self, cells: int, asked: int) -> None:
+        click.echo(f"stepmark: {_left_out(cells, asked)}", err=True)
 
     def begins(self, run: Run, resumed: int) -> None:
         super().begins(run, resumed)

@@ -35,8 +35,6 @@ class Selection:
     """None means eager."""
     caches: tuple[Cache, ...] = ()
     """None means warm, and for operations on CUDA both."""
-    without: frozenset[str] = frozenset()
-    """Cells, by id, that are left out."""
     preset: str = STANDARD
     """Which of their presets the suites measure; those that do not have it measure their own axes."""
 
@@ -61,20 +59,13 @@ def select(outlines: Sequence[SuiteOutline], selection: Selection) -> tuple[Suit
 
 def cases_of(outlines: Sequence[SuiteOutline], selection: Selection, *, device: str) -> tuple[Case, ...]:
     """What a selection asks of outlines that `select` has put it into."""
-    asked = expand(
+    return expand(
         outlines,
         condition=selection.condition,
         device=device,
         executions=selection.executions,
         caches=selection.caches,
     )
-    left = tuple(case for case in asked if case.cell.id not in selection.without)
-    if asked and not left:
-        raise UsageError(
-            "nothing is missing: every cell that is asked for has been measured there",
-            remedy="leave out --missing-from to measure them again",
-        )
-    return left
 
 
 def expand(

@@ -47,19 +47,12 @@ def joined(recordings: Sequence[Recording]) -> Recording:
 
 
 def _refuse_unlike(runs: Iterable[Run]) -> None:
-    told = sorted({_surroundings(run) for run in runs})
+    told = sorted({run.environment.surroundings(run.cases[0].cell.device) for run in runs})
     if len(told) > 1:
         raise UsageError(
             f"runs of other machines are not joined: {'; '.join(told)}",
             remedy="measure and compare one suite at a time",
         )
-
-
-def _surroundings(run: Run) -> str:
-    """What a time depends on whatever the suite."""
-    torch = run.environment.torch
-    drivers = sorted({card.driver for card in torch.cards if card.driver})
-    return ", ".join([*torch.devices, *(f"driver {one}" for one in drivers), f"torch {torch.version}"])
 
 
 def _owners(by_age: Iterable[Recording]) -> dict[str, str]:

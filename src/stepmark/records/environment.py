@@ -66,3 +66,12 @@ class Environment(Record, frozen=True, kw_only=True):
     repository: RepositoryFacts | None = None
     variables: tuple[tuple[str, str], ...] = ()
     """Environment variables known to change torch's speed, where set."""
+
+    def surroundings(self, device: str) -> str:
+        """What a time on this device depends on, whatever the suite."""
+        torch = self.torch
+        drivers = sorted({card.driver for card in torch.cards if card.driver})
+        accelerated = [*torch.devices, *(f"driver {one}" for one in drivers)]
+        return ", ".join(
+            [*([self.host.cpu_model] if device == "cpu" else accelerated), f"torch {torch.version}"]
+        )
