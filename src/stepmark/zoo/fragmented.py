@@ -136,8 +136,9 @@ class FragmentedLinear(nn.Module):
         if soft:
             return self._by_rows(soft_product, x, parameters)
         if self.backend == "triton" or (self.backend == "auto" and x.is_cuda):
-            cast = torch.is_autocast_enabled(x.device.type)
-            return self._by_rows(masked_product if cast else kernels.hard, x, parameters)
+            mixed = any(one is not None and one.dtype != x.dtype for one in parameters)
+            dense = mixed or torch.is_autocast_enabled(x.device.type)
+            return self._by_rows(masked_product if dense else kernels.hard, x, parameters)
         # Which weights are read depends on values: every new choice would be another graph.
         by_rows: Callable[..., Tensor] = torch.compiler.disable(self._by_rows)  # type: ignore[no-untyped-call]
         return by_rows(hard_product, x, parameters)

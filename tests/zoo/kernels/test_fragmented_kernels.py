@@ -51,6 +51,26 @@ def test_gradients_are_the_definitions(
             assert largest_error(found.grad, wanted.grad) <= TOLERANCES[dtype], name
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "decompressor"])
+def test_kernels_are_for_one_dtype(device: str, name: str) -> None:
+    layer, x = layer_and_input(device, torch.float32, selection="hard")
+    assert fragmented.suits(x, layer._own_parameters())
+    mixed = layer._own_parameters()._replace(**{name: getattr(layer, name).detach().half()})
+    assert not fragmented.suits(x, mixed)
+    assert not fragmented.suits(x.half(), layer._own_parameters())
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_selector_may_be_more_exact_than_the_weights(device: str, compiled: bool) -> None:
+    layer, x = layer_and_input(device, torch.bfloat16, selection="hard")
+    exact = layer.selector.detach().float() * (1 + 2**-12)
+    layer.selector = torch.nn.Parameter(exact)
+    torch.compiler.reset()
+    call = torch.compile(layer, backend="aot_eager", fullgraph=True) if compiled else layer
+    with torch.no_grad():
+        torch.testing.assert_close(call(x), masked_product(x, layer._own_parameters()), rtol=0.0, atol=0.0)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_parts_that_were_kept_give_the_gradients_of_those_computed_again(
     device: str, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch

@@ -210,6 +210,21 @@ def test_what_kernels_do_not_know_goes_to_torch() -> None:
     assert not has_kernels(Adapted(None, None, torch.ones(4, 16).t(), b, 1.0))
     assert not has_kernels(Adapted(torch.ones(16, 16, requires_grad=True), None, a, b, 1.0))
     assert not has_kernels(Adapted(torch.ones(16, 16), torch.ones(16, requires_grad=True), a, b, 1.0))
+    assert not has_kernels(Adapted(torch.ones(32, 16).t(), None, a, torch.ones(4, 32), 1.0))
+
+
+@pytest.mark.parametrize("name", ["weight", "bias", "a", "b"])
+def test_kernels_are_for_one_dtype(name: str) -> None:
+    layer = Adapted(torch.ones(16, 16), torch.ones(16), torch.ones(16, 4), torch.ones(4, 16), 1.0)
+    assert has_kernels(layer)
+    assert not has_kernels(layer._replace(**{name: getattr(layer, name).bfloat16()}))
+
+
+def test_layers_of_mixed_dtypes_say_what_torch_says(device: str) -> None:
+    layer = LoRALinear(in_features=32, out_features=48, rank=4, device=device, backend="triton")
+    layer.base.bfloat16()
+    with pytest.raises(RuntimeError, match="dtype"):
+        layer(torch.randn(3, 32, device=device))
 
 
 def test_the_automatic_backend_is_torch_on_a_cpu() -> None:

@@ -46,19 +46,14 @@ _plans: dict[tuple[Any, ...], Plan] = {}
 
 
 def suits(x: Tensor, parameters: Parameters) -> bool:
-    """Whether there are kernels for these sizes and dtypes, as the parameters lie in memory."""
-    selector, weight, compressor, decompressor, bias = parameters
-    return (
-        x.dtype in DTYPES
-        and x.dtype is weight.dtype
-        and x.get_device() == weight.get_device()
-        and 0 < x.shape[-1] <= MOST_FEATURES
-        and x.numel() > 0
-        and selector.is_contiguous()
-        and weight.is_contiguous()
-        and compressor.is_contiguous()
-        and decompressor.is_contiguous()
-        and (bias is None or bias.is_contiguous())
+    """Whether there are kernels for these sizes and dtypes, as the parameters lie in memory. A plan is
+    remembered by x's dtype, so all have to have that."""
+    if x.dtype not in DTYPES or not 0 < x.shape[-1] <= MOST_FEATURES or x.numel() == 0:
+        return False
+    dtype, device = x.dtype, x.get_device()
+    return all(
+        one is None or (one.dtype is dtype and one.get_device() == device and one.is_contiguous())
+        for one in parameters
     )
 
 

@@ -17,16 +17,19 @@ from stepmark.zoo.kernels.lora_ways import ALIGNED, DTYPES, MOST_RANKS, Plan, de
 
 
 def has_kernels(layer: Adapted) -> bool:
-    """For its dtype, rank, features and layout, and only where W and the bias are frozen."""
+    """For its dtype, rank, features and layout, and only where W and the bias are frozen. A plan is remembered
+    by x's dtype, which is A's, so all have to have that."""
     weight, bias, a, b, _ = layer
     inputs, rank = a.shape
     if a.dtype not in DTYPES or rank > MOST_RANKS or inputs % ALIGNED or b.shape[1] % ALIGNED:
         return False
-    if not (a.is_contiguous() and b.is_contiguous()):
+    frozen = [one for one in (weight, bias) if one is not None]
+    if any(one.requires_grad for one in frozen):
         return False
-    if bias is not None and bias.requires_grad:
-        return False
-    return weight is None or (weight.is_contiguous() and not weight.requires_grad)
+    dtype, device = a.dtype, a.get_device()
+    return all(
+        one.dtype is dtype and one.get_device() == device and one.is_contiguous() for one in (a, b, *frozen)
+    )
 
 
 def lora_linear(x: Tensor, layer: Adapted, *, only_kernels: bool = False) -> Tensor:
