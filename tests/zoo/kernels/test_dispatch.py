@@ -200,10 +200,10 @@ def test_graphs_are_of_the_calls_without_autograd(
     assert measure(alone, default="torch", through_autograd=trained).captured == "torch", "timed from Python"
 
 
-def test_what_leaves_a_graph_empty_is_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As torch says it: by a warning when the capture ends."""
+def test_captured_is_what_can_be_and_nobody_hears_of_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch ends a capture, and warns of an empty one, whatever was raised in it."""
     launched: list[str] = []
-    ended: list[bool] = []
+    begun: list[str] = []
 
     class Graph:
         def replay(self) -> None: ...
@@ -211,18 +211,36 @@ def test_what_leaves_a_graph_empty_is_out(monkeypatch: pytest.MonkeyPatch) -> No
     @contextmanager
     def graph(_: Graph) -> Iterator[None]:
         launched.clear()
-        yield
-        if not launched:
-            warnings.warn("The CUDA Graph is empty. This usually means that ...", stacklevel=1)
-        ended.append(True)
+        begun.append("a capture")
+        try:
+            yield
+        finally:
+            if not launched:
+                warnings.warn("The CUDA Graph is empty. This usually means that ...", stacklevel=1)
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
     monkeypatch.setattr(torch.cuda, "graph", graph)
     monkeypatch.setattr(dispatch, "_wait", lambda: None)
-    calls = {"launches": lambda: launched.append("a kernel"), "elsewhere": lambda: None}
-    assert set(dispatch._graphs(calls)) == {"launches"}
-    assert len(ended) == len(calls), "torch leaves the capture's stream only there"
+
+    def refuses() -> None:
+        raise RuntimeError("this waits for the device")
+
+    def warns() -> None:
+        launched.append("a kernel")
+        warnings.warn("rounded down", stacklevel=1)
+
+    calls: dict[str, dispatch.Call] = {
+        "launches": lambda: launched.append("a kernel"),
+        "warns": warns,
+        "refuses": refuses,
+        "long": dispatch.FromPython(lambda: launched.append("a long kernel")),
+    }
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        assert set(dispatch._graphs(calls)) == {"launches", "warns"}
+    assert {str(one.message) for one in heard} == {"rounded down"}
+    assert len(begun) == 3
 
 
 def test_candidates_that_write_one_tensor_are_held_against_the_defaults_result(scripted: Scripted) -> None:

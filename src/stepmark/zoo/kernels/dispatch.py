@@ -12,8 +12,8 @@ Method.   Every candidate is called three times (the first compiles), then timed
           give the same however often it is called, and not add to what is there.
 Autograd. Passes that autograd makes take host time of their own: 0.9 to 1.2 ms on an H200 for a layer whose
           calls without it take 0.3 to 0.4. So candidates may be given twice: through autograd, as they are
-          called from Python, which decides for eager; and without it, which decides for graphs. Those that
-          refuse to be captured are timed from Python, however LONG: a wait for the host would look as long.
+          called from Python, which decides for eager; and without it, which decides for graphs. Those are
+          timed in graphs however LONG, as a wait for the host would look as long, unless they are FromPython.
           All are measured undisturbed by what the caller has switched on or off (undisturbed.py).
 Bounds.   SECONDS_PER_CHOICE for measuring, compiling aside; candidates still unmeasured then are out. While a
           graph is captured, or torch.compile traces, nothing is measured: the default is taken.
@@ -24,7 +24,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -49,12 +48,20 @@ LONG = 0.3e-3
 WORTH = 0.98
 """Of the default's time: another candidate must take less than this."""
 EMPTY = ".*Graph is empty"
-"""torch's warning of a capture that holds nothing, whose replay would be the fastest of all. Seen six times
-on an H200 while large SwitchBack layers chose; no cause was found. It must not become an error: the end of
-the capture would be left half way, with the capture's stream as the current one."""
+"""torch's warning of a capture that ends before anything was launched, as where a candidate refuses it."""
 AGREEMENT = 0.1
 """Of the default's result, by norms: codes of eight bits differ by hundredths, a broken kernel by all."""
 TABLES = Path(__file__).parent / "tables"
+
+
+class FromPython:
+    """A candidate that is timed from Python for graphs too: it is not captured."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+
+    def __call__(self) -> object:
+        return self._call()
 
 
 class Choice(NamedTuple):
@@ -277,18 +284,19 @@ def _graphs(calls: Mapping[str, Call]) -> dict[str, Call]:
     if not torch.cuda.is_available():
         return replays
     for name, call in calls.items():
+        if isinstance(call, FromPython):
+            continue
         graph = torch.cuda.CUDAGraph()
         try:
-            with warnings.catch_warnings(record=True) as told:
-                warnings.filterwarnings("always", message=EMPTY)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message=EMPTY)
                 with torch.cuda.graph(graph):
                     for _ in range(CALLS_IN_A_GRAPH):
                         call()
         except Exception:  # not capturable: out of this regime
             _wait()
         else:
-            if not any(re.match(EMPTY, str(one.message)) for one in told):
-                replays[name] = graph.replay
+            replays[name] = graph.replay
     return replays
 
 

@@ -17,8 +17,8 @@ from stepmark.zoo.kernels.lora_ways import ALIGNED, DTYPES, MOST_RANKS, Plan, de
 
 
 def has_kernels(layer: Adapted) -> bool:
-    """For its dtype, rank, features and layout, and only where W and the bias are frozen. A plan is remembered
-    by x's dtype, which is A's, so all have to have that."""
+    """For its dtype, rank, features and layout, and only where W and the bias are frozen. A plan is
+    remembered by x's dtype, which is A's, so all have to have that."""
     weight, bias, a, b, _ = layer
     inputs, rank = a.shape
     if a.dtype not in DTYPES or rank > MOST_RANKS or inputs % ALIGNED or b.shape[1] % ALIGNED:

@@ -12,7 +12,7 @@ from typing import Final
 import torch
 from torch import Tensor
 
-from stepmark.zoo.kernels.dispatch import Call, choose, is_capturing, is_for_a_graph
+from stepmark.zoo.kernels.dispatch import Call, choose, is_for_a_graph
 from stepmark.zoo.kernels.int8 import DEFAULT, TILES, scaled_product
 
 OPERATION: Final = "switchback-product/1"
@@ -57,17 +57,9 @@ def torch_product(
 
 
 def without_graphs(candidates: dict[str, Call], *, operations: float) -> dict[str, Call]:
-    """Candidates that refuse to be captured, if they are long: what hides the next launch takes the same time
-    in a graph and from Python, and a graph of many such calls takes memory and seconds."""
-    if operations < LONG:
-        return candidates
-    return {name: partial(_called, call) for name, call in candidates.items()}
-
-
-def _called(call: Call) -> object:
-    if is_capturing():
-        raise RuntimeError("long enough to be measured without a graph")
-    return call()
+    """Candidates that are not captured, if they are long: what hides the next launch takes the same time in a
+    graph and from Python, and a graph of many such calls takes memory and seconds."""
+    return candidates if operations < LONG else {name: FromPython(call) for name, call in candidates.items()}
 
 
 def rows_measured(rows: int, most: int = MOST_ROWS) -> int:
