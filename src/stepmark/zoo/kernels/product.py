@@ -12,7 +12,7 @@ from typing import Final
 import torch
 from torch import Tensor
 
-from stepmark.zoo.kernels.dispatch import Call, choose, is_for_a_graph
+from stepmark.zoo.kernels.dispatch import Call, FromPython, choose, is_for_a_graph
 from stepmark.zoo.kernels.int8 import DEFAULT, TILES, scaled_product
 
 OPERATION: Final = "switchback-product/1"
