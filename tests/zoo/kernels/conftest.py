@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 import torch
 
+from stepmark.zoo.kernels import launch
+from tests.zoo.kernels.stands_in import STREAM, StandsIn
+
 
 def _let_numbers_be_indices() -> None:
     """Triton 3.6 interprets `range(tl.program_id(0), n)` by making an int of an array of one element, which
@@ -128,3 +131,14 @@ def device() -> str:
 def own_choices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a test measures stays in the test."""
     monkeypatch.setenv("STEPMARK_CHOICES", str(tmp_path / "choices.json"))
+
+
+@pytest.fixture
+def stands_in(monkeypatch: pytest.MonkeyPatch) -> StandsIn:
+    """Two GPUs and a kernel, where there are none."""
+    made = StandsIn()
+    monkeypatch.setattr(launch, "_directly", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device", made.on_device)
+    monkeypatch.setattr(torch._C, "_cuda_getDevice", lambda: made.current, raising=False)
+    monkeypatch.setattr(torch._C, "_cuda_getCurrentRawStream", lambda _: STREAM, raising=False)
+    return made

@@ -6,9 +6,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import Tensor
 
 from stepmark.zoo.kernels import few_rows
 from tests.zoo.agreement import largest_error
+from tests.zoo.kernels.stands_in import StandsIn
 from tests.zoo.kernels.thinning import covering, number_of_examples
 
 NAMES = list(few_rows.TILES)
@@ -89,3 +91,47 @@ def test_candidates_compute_the_same_however_often_they_are_called(device: str) 
     assert set(offered) == {"torch", *NAMES}
     for found in offered.values():
         assert largest_error(found, a.double() @ b.double()) <= 2e-6
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Tensor, Tensor]]:
+    """What was measured, on a GPU that is none: torch was the fastest."""
+    seen: list[tuple[Tensor, Tensor]] = []
+
+    def choose(a: Tensor, b: Tensor) -> str:
+        seen.append((a, b))
+        return "torch"
+
+    monkeypatch.setattr(few_rows, "_choose", choose)
+    monkeypatch.setattr(few_rows, "_chosen", {})
+    return seen
+
+
+def test_a_choice_is_for_sizes_and_for_how_the_matrix_lies(
+    stands_in: StandsIn, asked: list[tuple[Tensor, Tensor]]
+) -> None:
+    def product(rows: int, b: Tensor, into: Tensor | None = None) -> Tensor:
+        return few_rows.add_product(into, stands_in.tensor(rows, len(b)), b)
+
+    wide, turned = torch.ones(8, 12), torch.ones(12, 8).t()
+    for b in (wide, turned, torch.ones(8, 16), torch.ones(4, 12), torch.ones(8, 24)[:, ::2]):
+        for rows in (1, 3):
+            before = len(asked)
+            product(rows, b)
+            assert len(asked) == before + 1
+            product(rows, torch.clone(b, memory_format=torch.preserve_format))
+            product(rows, b, into=torch.zeros(rows, b.shape[1]))
+            assert len(asked) == before + 1, "the sizes are known, whatever is added to"
+    assert product(few_rows.MOST_ROWS + 1, wide).shape == (few_rows.MOST_ROWS + 1, 12)
+    assert len(asked) == 10, "of many rows nothing is asked"
+
+
+def test_what_was_taken_in_a_capture_is_not_remembered(
+    stands_in: StandsIn, asked: list[tuple[Tensor, Tensor]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = stands_in.tensor(3, 8), torch.ones(8, 12)
+    monkeypatch.setattr(few_rows, "is_for_a_graph", lambda: True)
+    for capturing, expected in ((True, 1), (True, 2), (False, 3), (False, 3), (True, 3)):
+        monkeypatch.setattr(few_rows, "is_capturing", lambda capturing=capturing: capturing)
+        few_rows.add_product(None, a, b)
+        assert len(asked) == expected

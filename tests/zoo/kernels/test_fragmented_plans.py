@@ -222,3 +222,35 @@ def test_splits_cover_every_feature_once(number: int, size: int, wanted: int) ->
         else:
             assert split.splits * split.own >= number > (split.splits - 1) * split.own
             assert split.length >= split.own * size
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@settings(max_examples=100)
+@given(rows=st.integers(33, 1 << 23), narrow=st.sampled_from([0, 16, 700]))
+def test_candidates_for_many_rows_are_launchable(dtype: torch.dtype, rows: int, narrow: int) -> None:
+    sizes = Sizes(rows, 4, 64, 96, narrow, dtype, False)
+    plans = fragmented.candidates(sizes)
+    assert "masked" in plans
+    for plan in plans.values():
+        grids = getattr(plan, "grids", ())
+        assert all(side <= 65535 for grid in grids for side in grid[1:])
+    tables = [fragmented.GROUPS_OF_FLOAT32] if dtype is torch.float32 else [fragmented.GROUPS]
+    tables += [fragmented.SORTED] if narrow and dtype is torch.bfloat16 else []
+    if rows <= 1 << 19:
+        assert {name for table in tables for name in table} <= set(plans), "no plan is left out for nothing"
+
+
+def test_a_plan_that_was_taken_in_a_capture_is_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+
+    def choose(x: Tensor, _: Parameters, *, keep: bool) -> fragmented.Plan:
+        asked.append(keep)
+        return fragmented.masked
+
+    monkeypatch.setattr(fragmented, "_choose", choose)
+    monkeypatch.setattr(fragmented, "_plans", {})
+    x, parameters = draw((3, 2, 16, 8, 4), torch.float32, "cpu")
+    for capturing, expected in ((True, 1), (True, 2), (False, 3), (False, 3), (True, 3)):
+        monkeypatch.setattr(fragmented, "is_capturing", lambda capturing=capturing: capturing)
+        fragmented.plan_for(x, parameters)
+        assert len(asked) == expected

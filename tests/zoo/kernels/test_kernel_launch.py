@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepmark.zoo.kernels import launch
-from stepmark.zoo.kernels.launch import Launcher, dependent_launch, key_of
+from stepmark.zoo.kernels.launch import Launcher, dependent_launch, is_launchable, key_of
+from tests.zoo.kernels.stands_in import StandsIn
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +48,40 @@ def test_a_known_kernel_is_launched_directly_in_the_current_stream(launcher: Lau
     graph.replay()
     torch.cuda.synchronize()
     assert torch.equal(y, 2.0 * x)
+
+
+def test_a_known_kernel_is_not_asked_for_again(stands_in: StandsIn) -> None:
+    launcher = Launcher(stands_in)
+    x = stands_in.tensor(64)
+    for size in (64, 32, 33, 1, 64, 1):
+        launcher((4, 1, 1), x, size, 2.0, None, key="float32", BLOCK=16)
+    assert stands_in.asked == [64, 33, 1], "what Triton compiles for"
+    assert [grid[:4] + values[:4] for grid, values in stands_in.launched] == [
+        (4, 1, 1, 7, x.data_ptr(), size, 2.0, None) for size in (32, 64, 1)
+    ]
+    launcher((4, 1, 1), x, 64, 2.0, None, key="bfloat16", BLOCK=16)
+    launcher((4, 1, 1), stands_in.tensor(65)[1:], 64, 2.0, None, key="float32", BLOCK=16)
+    assert stands_in.asked == [64, 33, 1, 64, 64]
+
+
+def test_a_launch_is_on_its_tensors_device(stands_in: StandsIn) -> None:
+    launcher = Launcher(stands_in)
+    for device in (0, 1, 1, 0):
+        launcher((1, 1, 1), stands_in.tensor(64, device=device), 64, key="float32")
+    assert stands_in.on == [0, 1, 1, 0]
+    assert stands_in.asked == [64, 64], "a kernel is compiled for a device"
+    assert stands_in.current == 0
+    descriptor = SimpleNamespace(base=stands_in.tensor(64, device=1))
+    launcher((1, 1, 1), descriptor, 64, key="descriptors")
+    assert stands_in.on[-1] == 1
+
+
+@pytest.mark.parametrize(
+    ("grid", "fits"),
+    [((1 << 20, 1, 1), True), ((1, 65535, 65535), True), ((1, 65536, 1), False), ((1, 1, 65536), False)],
+)
+def test_the_second_and_third_side_of_a_grid_are_short(grid: tuple[int, int, int], fits: bool) -> None:
+    assert is_launchable(grid) is fits
 
 
 def test_equal_configurations_have_one_key_and_others_another() -> None:

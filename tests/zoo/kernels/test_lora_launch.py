@@ -13,6 +13,7 @@ from stepmark.zoo.kernels.lora_launch import FixedLaunch, options_of, padded
 from stepmark.zoo.kernels.lora_products import whole
 from stepmark.zoo.kernels.lora_sizes import Sizes, Tile
 from tests.zoo.kernels.lora_cases import assert_near, drawn, truth_of
+from tests.zoo.kernels.stands_in import STREAM, StandsIn
 
 SIZES = Sizes((5,), 32, 48, 4, "ieee", True, True)
 TILE = Tile(16, 16, 32, 4, 3)
@@ -57,6 +58,50 @@ def test_a_kernel_without_a_scale_is_given_none() -> None:
     launcher, x = Recorded(), torch.ones(2)
     FixedLaunch(launcher, (1, 1, 1), (7,), {"key": 5})(x)
     assert launcher.asked == [((1, 1, 1), (x, 7), 5, {})]
+
+
+class Counted(Launcher):
+    asked = 0
+
+    def __call__(self, *args: Any, **options: Any) -> None:
+        self.asked += 1
+        super().__call__(*args, **options)
+
+
+@pytest.mark.parametrize("scale", [None, 0.5])
+def test_a_fixed_launch_goes_round_the_launcher_once_that_has_launched(
+    stands_in: StandsIn, scale: float | None
+) -> None:
+    launcher = Counted(stands_in)
+    launch = FixedLaunch(launcher, (4, 1, 1), (64, 7, 1), {"key": 5, "BLOCK": 16})
+    tensors = [stands_in.tensor(64) for _ in range(4)]
+    for one in tensors:
+        launch(one, one, scale=scale)
+    assert (launcher.asked, stands_in.asked[1:]) == (1, [])
+    scales = () if scale is None else (scale,)
+    assert stands_in.launched == [
+        ((4, 1, 1, STREAM), (one.data_ptr(), one.data_ptr(), 64, 7, 1, *scales, 16)) for one in tensors[1:]
+    ]
+
+
+def test_a_fixed_launch_asks_for_what_is_not_aligned_or_on_another_device(stands_in: StandsIn) -> None:
+    launcher = Counted(stands_in)
+    launch = FixedLaunch(launcher, (4, 1, 1), (64,), {"key": 5, "BLOCK": 16})
+    here, there = stands_in.tensor(64), stands_in.tensor(64, device=1)
+    launch(here)
+    launch(stands_in.tensor(65)[1:])
+    assert launcher.asked == 2
+    launch(here)
+    assert launcher.asked == 2
+    launch(there)
+    asked = launcher.asked
+    launch(there)
+    assert launcher.asked > asked > 2, "the device is another"
+    asked = launcher.asked
+    with stands_in.on_device(1):
+        launch(there)
+    assert launcher.asked == asked
+    assert stands_in.on == [0, 0, 0, 1, 1, 1]
 
 
 @pytest.mark.gpu

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stepmark.zoo.int8 import int8_linear_global, int8_linear_rowwise
 from stepmark.zoo.kernels import product as products
-from stepmark.zoo.kernels.dispatch import FromPython
+from stepmark.zoo.kernels.dispatch import Call, FromPython
 from stepmark.zoo.kernels.int8 import DEFAULT, TILES
 from stepmark.zoo.kernels.product import MOST_ROWS, TORCH, product, rows_measured, torch_product
 from tests.zoo.kernels.code_cases import codes, numbers
@@ -69,7 +69,7 @@ def test_a_choice_is_made_among_tiles_and_torch(device: str, monkeypatch: pytest
 
 
 def test_long_candidates_are_timed_from_python_and_do_the_same() -> None:
-    candidates = {"one": lambda: 1, "other": lambda: 2}
+    candidates: dict[str, Call] = {"one": lambda: 1, "other": lambda: 2}
     assert products.without_graphs(candidates, operations=products.LONG / 2) == candidates
     long = products.without_graphs(candidates, operations=products.LONG)
     assert {name: call() for name, call in long.items()} == {"one": 1, "other": 2}

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from stepmark.zoo.kernels.dispatch import choose, is_for_a_graph
+from stepmark.zoo.kernels.dispatch import choose, is_capturing, is_for_a_graph
 from stepmark.zoo.kernels.fragmented_sizes import next_power
 from stepmark.zoo.kernels.launch import Launcher
 
@@ -52,7 +52,9 @@ def add_product(into: Tensor | None, a: Tensor, b: Tensor) -> Tensor:
     key = (*a.shape, *b.shape, *b.stride(), is_for_a_graph())
     name = _chosen.get(key)
     if name is None:
-        name = _chosen[key] = _choose(a, b)
+        name = _choose(a, b)
+        if not is_capturing():  # nothing is measured there
+            _chosen[key] = name
     return _by_torch(into, a, b) if name == "torch" else _by_tiles(into, a, b, name)
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from stepmark.zoo.kernels.backend import resolve
-from stepmark.zoo.kernels.dispatch import choose, is_for_a_graph
+from stepmark.zoo.kernels.dispatch import choose, is_capturing, is_for_a_graph
 from stepmark.zoo.kernels.fragmented_chain import Found
 from stepmark.zoo.kernels.fragmented_gate import MOST_FEATURES, Gradients, gate, gradients, product
 from stepmark.zoo.kernels.fragmented_plans import (
@@ -26,6 +26,7 @@ from stepmark.zoo.kernels.fragmented_plans import (
 )
 from stepmark.zoo.kernels.fragmented_sizes import Parameters, Sizes, sizes_of
 from stepmark.zoo.kernels.fragmented_sorted import SortedPlan
+from stepmark.zoo.kernels.launch import is_elsewhere, is_launchable
 
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 Plan = Callable[..., Found]
@@ -65,7 +66,7 @@ def hard(x: Tensor, parameters: Parameters) -> Tensor:
         y: Tensor = operator(x, *parameters)[0]
     elif torch.is_grad_enabled():
         y = _Hard.apply(x, *parameters)  # type: ignore[no-untyped-call]
-    elif x.is_cuda and x.get_device() != torch._C._cuda_getDevice():
+    elif is_elsewhere(x):
         with torch.cuda.device(x.device):
             y = plan_for(x, parameters)(x, parameters)[0]
     else:
@@ -79,7 +80,9 @@ def plan_for(x: Tensor, parameters: Parameters, *, keep: bool = False) -> Plan:
     key = (*shapes, x.dtype, parameters.bias is None, keep, x.is_cuda and is_for_a_graph())
     plan = _plans.get(key)
     if plan is None:
-        plan = _plans[key] = _choose(x, parameters, keep=keep)
+        plan = _choose(x, parameters, keep=keep)
+        if not is_capturing():  # nothing is measured there
+            _plans[key] = plan
     return plan
 
 
@@ -162,12 +165,18 @@ def candidates(sizes: Sizes, *, keep: bool = False) -> dict[str, Plan]:
         plans |= {name: rows_plan(sizes, **options) for name, options in one.items()}
     elif has_few and sizes.rows <= MOST_ROWS_OF_A_TILE:
         plans |= {name: tiles_plan(sizes, **options) for name, options in FEW.items()}
+    return plans | _for_many(sizes, has_few=has_few) | {"masked": masked}
+
+
+def _for_many(sizes: Sizes, *, has_few: bool) -> dict[str, Plan]:
+    """Those whose grids a device takes: which they are depends on more than a choice's key."""
+    plans: dict[str, GroupsPlan | SortedPlan] = {}
     if sizes.rows > MOST_ROWS_OF_A_TILE or not has_few:
         groups = GROUPS_OF_FLOAT32 if sizes.dtype is torch.float32 else GROUPS
         plans |= {name: GroupsPlan(sizes, **options) for name, options in groups.items()}
     if sizes.rows > MOST_ROWS_OF_A_TILE and sizes.narrow > 0 and sizes.dtype is not torch.float32:
         plans |= {name: SortedPlan(sizes, **options) for name, options in SORTED.items()}
-    return plans | {"masked": masked}
+    return {name: plan for name, plan in plans.items() if all(map(is_launchable, plan.grids))}
 
 
 def masked(x: Tensor, parameters: Parameters, *, keep: bool = False) -> Found:  # noqa: ARG001

@@ -135,6 +135,11 @@ class GroupsPlan:
         self.grid = (-(-sizes.outputs // (span * tile)), tiles, 1)
         self.key = key_of((sizes[1:], rows, tile, step, span, num_warps, stages, fused))
 
+    @property
+    def grids(self) -> tuple[tuple[int, int, int], ...]:
+        """Of its launches with many rows."""
+        return (self.grid,)
+
     def __call__(self, x: Tensor, parameters: Parameters, *, keep: bool = True) -> Found:  # noqa: ARG002
         _, weight, compressor, decompressor, bias = parameters
         rest, chosen, counts, slots = group(x, parameters.selector)

@@ -55,6 +55,10 @@ class SortedPlan:
         grid = (-(-sizes.outputs // tile), -(-sizes.rows // rows), 1)
         self.fourth = Kernel("expert_sorted", grid, options)
 
+    @property
+    def grids(self) -> tuple[tuple[int, int, int], ...]:
+        return tuple(kernel.grid for kernel in (self.first, self.second, self.third, self.fourth))
+
     def __call__(self, x: Tensor, parameters: Parameters, *, keep: bool = True) -> Found:  # noqa: ARG002
         selector, weight, compressor, decompressor, bias = parameters
         number, fragments, stride = self.sizes.rows, self.sizes.fragments, x.stride(0)

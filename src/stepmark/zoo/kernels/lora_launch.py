@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from stepmark.zoo.kernels.launch import Launcher
+from stepmark.zoo.kernels.launch import Known, Launcher
 from stepmark.zoo.kernels.lora_sizes import Sizes, Tile
 
 
@@ -58,7 +58,7 @@ class FixedLaunch:
         options: dict[str, Any],
     ) -> None:
         self.launcher, self.grid, self.numbers, self.options = launcher, grid, numbers, options
-        self._aligned: dict[int, tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = {}
+        self._aligned: dict[int, Known] = {}
 
     def __call__(self, *tensors: Tensor, scale: float | None = None) -> None:
         scales = () if scale is None else (scale,)
@@ -71,7 +71,7 @@ class FixedLaunch:
             return
         device = torch._C._cuda_getDevice()
         known = self._aligned.get(device)
-        if known is None:
+        if known is None or tensors[0].get_device() != device:
             self._ask(tensors, addresses, scales)
             return
         launch, handles, constants = known
@@ -82,9 +82,9 @@ class FixedLaunch:
         """And remember what the launcher does; where it keeps that in another way, ask it every time."""
         self.launcher(self.grid, *tensors, *self.numbers, *scales, **self.options)
         if tensors[0].is_cuda and not any(address % 16 for address in addresses):
-            device = torch._C._cuda_getDevice()
-            kinds = [(one == 1) + 2 * (one % 16 == 0) for one in (*addresses, *self.numbers)]
-            known = self.launcher._known.get((device, self.options["key"], *kinds, *[False for _ in scales]))
+            device = tensors[0].get_device()
+            values = (*addresses, *self.numbers, *scales)
+            known = self.launcher.known(device, self.options["key"], values)
             if known is not None:
                 self._aligned[device] = known
 

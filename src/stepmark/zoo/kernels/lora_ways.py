@@ -16,7 +16,7 @@ from stepmark.zoo.kernels.lora_sizes import Adapted, Backward, Gradients, Output
 
 Way = TypeVar("Way", Product, Backward)
 
-FORWARD, BACKWARD = "lora-forward/1", "lora-backward/1"
+FORWARD, BACKWARD = "lora-forward/2", "lora-backward/2"
 MOST_RANKS = 64
 """Of a kernel: its thin sums stay in registers."""
 ALIGNED = 16
