@@ -1,4 +1,4 @@
-"""Registers, spills, shared memory, barriers and shuffles of the zoo's kernels on Hopper, without a GPU.
+"""Registers, spills, shared memory, barriers, shuffles and waits of the zoo's kernels on Hopper, with no GPU.
 
 python -m benchmarks.hopper [FAMILY ...] [--first]     families: norms, softmax, quantisers, products, ...
 """
@@ -30,9 +30,10 @@ def main() -> None:
     told = parser.parse_args()
     if unknown := {*told.families} - {*FAMILIES}:
         parser.error(f"no such family: {', '.join(unknown)}; there are {', '.join(FAMILIES)}")
-    print(f"{'call':64} {'kernel':24} registers  spilled  shared  barriers  shuffles")
+    print(f"{'call':64} {'kernel':24} registers  spilled  shared  barriers  shuffles  waits")
     for name, one in compiled_families(told.families or list(FAMILIES), 1 if told.first else None):
         numbers = f"{one.registers:9} {one.spilled:8} {one.shared:7} {one.barriers:9} {one.shuffles:9}"
+        numbers += f" {'-' if one.waits is None else one.waits:>6}"
         print(f"{name:64} {one.kernel:24} {numbers}", flush=True)
 
 

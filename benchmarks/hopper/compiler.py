@@ -38,6 +38,8 @@ class Compiled(NamedTuple):
     barriers: int
     """At which all warps of a program wait, as they stand in the code."""
     shuffles: int
+    waits: int | None
+    """For what the kernel before it writes; None where it begins at that one's end anyway."""
 
 
 class Compiler:
@@ -51,7 +53,7 @@ class Compiler:
         options.pop("key", None)
         compiled = launcher.function.warmup(*args, grid=grid, **options)
         if compiled.hash not in self.found:
-            self.found[compiled.hash] = looked_at(compiled)
+            self.found[compiled.hash] = looked_at(compiled, dependent=options.get("launch_pdl", False))
 
 
 @contextlib.contextmanager
@@ -89,7 +91,7 @@ def compiling() -> Iterator[Compiler]:
         yield compiler
 
 
-def looked_at(compiled: Any) -> Compiled:
+def looked_at(compiled: Any, *, dependent: bool) -> Compiled:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "kernel.cubin"
         file.write_bytes(compiled.asm["cubin"])
@@ -104,6 +106,7 @@ def looked_at(compiled: Any) -> Compiled:
         shared=max(shared, compiled.metadata.shared),
         barriers=len(re.findall(r"\bBAR\.", code)),
         shuffles=len(re.findall(r"\bSHFL\.", code)),
+        waits=compiled.asm["ptx"].count("griddepcontrol.wait") if dependent else None,
     )
 
 

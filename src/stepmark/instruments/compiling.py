@@ -1,8 +1,9 @@
-"""torch's compiler for lanes that share a process: each finds the room that it would have alone.
+"""torch's compiler for lanes that share a process: together they have the room that each would have alone.
 
 torch counts how often a function was compiled anew, wraps all modules of its own in the same one, and from
 the ninth on runs them as they were written, with a line in its log. Alone a case has eight of these; of nine
-compiled variants in a launch one would not be compiled, and its time be called a compiled one's.
+compiled variants in a launch one would not be compiled, and its time be called a compiled one's. The room is
+one for all: a lane that is compiled over and over has the others' too, where alone it would stop after eight.
 """
 
 from __future__ import annotations

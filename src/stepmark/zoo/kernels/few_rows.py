@@ -6,7 +6,7 @@ columns, which waits for the one before it: wide tiles have more of them at once
 more programs.
 
 Measured on an H200, 16 rows times 8192 x 8192, which is read in 64 µs: cuBLAS 153, and 148 where the matrix
-lies turned; these 75 and 84, with an error of 2e-7 where cuBLAS has 6e-7 and 7e-7 (docs/gpu.md).
+lies turned; these 75 and 84, with an error of 2e-7 where cuBLAS has 7e-7 and 6e-7 (docs/gpu.md).
 """
 
 from __future__ import annotations
