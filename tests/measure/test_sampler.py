@@ -65,18 +65,33 @@ def test_a_phase_contains_one_reading_and_so_does_a_step(
 
 @steady
 @given(st.lists(st.tuples(nanoseconds, nanoseconds), min_size=2, max_size=10))
-def test_steps_timed_whole_and_steps_taken_apart_take_turns(script: list[tuple[int, int]]) -> None:
-    """Iterations differ here, so that it shows which of them went where."""
+@pytest.mark.parametrize("whole_first", [True, False])
+def test_steps_timed_whole_and_steps_taken_apart_take_turns(
+    whole_first: bool, script: list[tuple[int, int]]
+) -> None:
+    """Iterations differ here, so that it shows which of them went where: in the first pair one kind comes
+    first, in the second the other."""
     script = script[: len(script) // 2 * 2]
     fake = FakeInstrument()
     forward, backward = iter([f for f, _ in script]), iter([b for _, b in script])
     program = fake.step({"forward": lambda: next(forward), "backward": lambda: next(backward)})
-    iterations = len(script) // 2
-    totals = block(program, iterations, fake)
-    whole, apart = (script[0::2], script[1::2]) if iterations > 1 else (script[:1], script[:1])
+    pairs = len(script) // 2
+    taken = take_block(program, (pairs,) * 3, fake, whole_first=whole_first).nanoseconds
+    totals = dict(zip(program.layout.phases, taken, strict=True))
+    places = [2 * pair + (whole_first != (pair % 2 == 0)) for pair in range(pairs)]
+    whole = [script[place] for place in places] if pairs > 1 else script[:1]
+    apart = [one for place, one in enumerate(script) if place not in places] if pairs > 1 else script[:1]
     assert totals["step"] == sum(f + b for f, b in whole)
     assert totals["forward"] == sum(f for f, _ in apart)
     assert totals["backward"] == sum(b for _, b in apart)
+
+
+def test_a_device_with_a_queue_begins_with_the_whole() -> None:
+    device = FakeDevice()
+    script = iter([(10, 100)] * 2 + [(30, 300)] * 2 + [(10, 100)] * 2 + [(30, 300)] * 2)
+    program = device.step({"f": lambda: next(script), "b": lambda: next(script)})
+    taken = take_block(program, (2,) * 3, device, whole_first=False)
+    assert taken.host[0] == 2 * (10 + 10), "the first of each pair"
 
 
 def test_every_iteration_is_prepared() -> None:

@@ -161,7 +161,8 @@ class HostedLane:
 
     def _block(self, number: int, *, lead_in: bool) -> BlockDone:
         self._sights.before()
-        block = self._take(lead_in=self._lead_in() if self._instrument.queues else int(lead_in))
+        untimed = self._lead_in() if self._instrument.queues else int(lead_in)
+        block = self._take(lead_in=untimed, whole_first=number % 2 == 0)
         self._leave_nothing_behind()
         seen = self._sights.after(*self._levels([block.nanoseconds]))
         return BlockDone(
@@ -176,9 +177,15 @@ class HostedLane:
             card=seen.card,
         )
 
-    def _take(self, *, lead_in: int = 0) -> Block:
-        in_turn = self._instrument.queues and self._seconds < LONG
-        return take_block(self._program, self._iterations, self._instrument, lead_in=lead_in, in_turn=in_turn)
+    def _take(self, *, lead_in: int = 0, whole_first: bool = True) -> Block:
+        return take_block(
+            self._program,
+            self._iterations,
+            self._instrument,
+            lead_in=lead_in,
+            in_turn=self._instrument.queues and self._seconds < LONG,
+            whole_first=whole_first,
+        )
 
     def _lead_in(self) -> int:
         """Iterations before a block on a device with a queue, whoever ran before: its queue is empty when a

@@ -5,7 +5,8 @@ every round (a fixed order measured a bias of 0.8 % on an optimizer that allocat
 The generator is the only source of order, so a seed reproduces it.
 
 A block of a short step comes after an unclocked iteration, the lead-in: the neighbours' blocks have pushed
-the lane's data out of the nearest caches, and what is to be repeated would begin cold. All lanes of a launch
+the lane's data out of the nearest caches, and what is to be repeated would begin cold; so would it after the
+lane's own block, since what happens between blocks has pushed out the interpreter's. All lanes of a launch
 have a lead-in or none has, or one would be timed warm and its neighbour cold. None has where every block is a
 single long iteration: it would double the time between two blocks that are to cancel what they share (`python
 -m benchmarks.lead_in`).
@@ -90,8 +91,6 @@ class _Conductor:
     def __init__(self, random: Random, emit: Emit) -> None:
         self._random = random
         self._emit = emit
-        self._last: str | None = None
-        """The variant whose block came last: its data is still in the caches."""
         self._lead_in = False
 
     def everyone(self, lanes: list[Lane], stage: Stage, act: Act) -> list[Lane]:
@@ -116,12 +115,7 @@ class _Conductor:
             self._carries_out(lane, number, lambda lane: lane.end(number))
 
     def _block(self, number: int) -> Act:
-        def block(lane: Lane) -> Sequence[Event]:
-            lead_in = self._lead_in and lane.variant != self._last
-            self._last = lane.variant
-            return lane.block(number, lead_in=lead_in)
-
-        return block
+        return lambda lane: lane.block(number, lead_in=self._lead_in)
 
     def _survives(self, lane: Lane, stage: Stage, number: int | None, act: Act) -> bool:
         self._emit(Entered(stage=stage, variant=lane.variant, round=number))

@@ -3,8 +3,9 @@
 Timing model
 ------------
 A program with a whole (a training step) is timed iteration by iteration, m being one reading of the clock.
-Half of a block's iterations are timed whole and half are taken apart, in turn, so that the readings between
-the phases cannot lengthen the step that is reported:
+Half of a block's iterations are timed whole and half are taken apart, so that the readings between the phases
+cannot lengthen the step that is reported. Who comes first changes from pair to pair and from block to block,
+as the first iterations of a block are slower (`python -m benchmarks.in_turn`):
 
     prepare()                      outside: gradients cleared, last graph dropped
     m  forward() ... optimizer()  m                                     the step
@@ -75,10 +76,16 @@ def run_block(program: Program, iterations: Sequence[int], clock: Clock) -> tupl
 
 
 def take_block(
-    program: Program, iterations: Sequence[int], clock: Clock, *, lead_in: int = 0, in_turn: bool = False
+    program: Program,
+    iterations: Sequence[int],
+    clock: Clock,
+    *,
+    lead_in: int = 0,
+    in_turn: bool = False,
+    whole_first: bool = True,
 ) -> Block:
     """A block after `lead_in` untimed iterations; `in_turn` times the whole apart from its phases even where
-    the block is a single iteration."""
+    the block is a single iteration. What of both is `whole_first` decides."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -86,7 +93,7 @@ def take_block(
             clock.begin()
             for _ in repeat(None, lead_in):
                 program.iterate_inside()
-            marks, spans = _timed(program, iterations, clock, in_turn=in_turn)
+            marks, spans = _timed(program, iterations, clock, in_turn=in_turn, whole_first=whole_first)
             return _of_single_calls(_read(clock, marks, spans), program.times)
     finally:
         if was_enabled:
@@ -94,7 +101,7 @@ def take_block(
 
 
 def _timed(
-    program: Program, iterations: Sequence[int], clock: Clock, *, in_turn: bool
+    program: Program, iterations: Sequence[int], clock: Clock, *, in_turn: bool, whole_first: bool
 ) -> tuple[list[Any], list[Spans]]:
     if program.prepare is None:
         if program.flush is None:
@@ -102,7 +109,9 @@ def _timed(
         return _one_by_one(program.calls, program.flush, iterations, clock)
     if iterations[0] == 1 and not in_turn:
         return _stepped_once(program, program.prepare, clock)
-    return _stepped_in_turn(program, program.prepare, clock, iterations[0])
+    # What is asked of a device waits in its queue: who comes first there is as warm as who comes next.
+    order = (True, True) if clock.queues else (whole_first, not whole_first)
+    return _stepped_in_turn(program, program.prepare, clock, order, iterations[0])
 
 
 def _read(clock: Clock, marks: list[Any], spans: list[Spans]) -> Block:
@@ -146,22 +155,24 @@ def _stepped_once(program: Program, prepare: Call, clock: Clock) -> tuple[list[A
 
 
 def _stepped_in_turn(
-    program: Program, prepare: Call, clock: Clock, iterations: int
+    program: Program, prepare: Call, clock: Clock, whole_first: tuple[bool, bool], iterations: int
 ) -> tuple[list[Any], list[Spans]]:
-    """An iteration timed whole, then one taken apart, and so on."""
+    """An iteration timed whole and one taken apart, and so on; which of them comes first in the first such
+    pair, and in the second, and so on in turn."""
     calls, mark, flush, queues = program.calls, clock.mark, program.flush, clock.queues
     whole, apart, chained = written_out(len(calls))
     outer: list[Any] = []
     inner: list[Any] = []
-    for _ in repeat(None, iterations):
-        prepare()
-        if flush is not None:
-            flush()
-        outer += whole(calls, mark)
-        prepare()
-        if flush is not None:
-            flush()
-        inner += chained(calls, mark) if queues else apart(calls, mark)[1:-1]
+    for pair in range(iterations):
+        first = whole_first[pair % 2]
+        for is_whole in (first, not first):
+            prepare()
+            if flush is not None:
+                flush()
+            if is_whole:
+                outer += whole(calls, mark)
+            else:
+                inner += chained(calls, mark) if queues else apart(calls, mark)[1:-1]
     start, width = len(outer), len(inner) // iterations
     step = 1 if queues else 2
     spans = [
