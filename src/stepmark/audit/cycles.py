@@ -61,8 +61,8 @@ def both_ratios(case: CaseLanes) -> BothRatios | None:
     clocks = np.log(own[:, 1] / base[:, 1])
     confidence = case.run.policy.confidence
     return BothRatios(
-        time=_ratio(in_time, confidence),
-        cycles=_ratio(in_time + clocks, confidence),
+        time=ratio_of(in_time, confidence),
+        cycles=ratio_of(in_time + clocks, confidence),
         megahertz=float(np.median(own[:, 1])),
         baseline_megahertz=float(np.median(base[:, 1])),
     )
@@ -86,7 +86,8 @@ def _levels(case: CaseLanes) -> dict[int, tuple[float, float]]:
     }
 
 
-def _ratio(logs: FloatArray, confidence: float) -> Ratio:
+def ratio_of(logs: FloatArray, confidence: float) -> Ratio:
+    """Of launches, each with the logarithm of its ratio."""
     interval = exponentiate(t_interval(logs, confidence=confidence))
     point, low, high = (float(edge) for edge in interval)
     return Ratio(point, low if math.isfinite(low) else 0.0, high)

@@ -25,6 +25,7 @@ MEANINGS: Mapping[Name, str] = {
     Name.DEGENERATE_DATA: "tensors are all zero, constant, denormal, NaN or infinite",
     Name.NOT_DETERMINISTIC: "the same inputs gave another output, though declared deterministic",
     Name.MUTATES_INPUTS: "a forward pass wrote its inputs or weights",
+    Name.UNEVEN_ITERATIONS: "now and then an iteration takes far longer, and the median does not see it",
     Name.HOST_BOUND: "the device waits for Python: the number is the cost of launching",
     Name.SYNCHRONISES_INSIDE: "the step makes the host wait for the device, which idles meanwhile",
     Name.COMPILED_INSIDE: "something was compiled or tuned inside timed iterations",

@@ -48,6 +48,7 @@ from stepmark.audit.same_work_as_baseline import same_work_as_baseline
 from stepmark.audit.slow_baseline import slow_baseline
 from stepmark.audit.synchronises_inside import synchronises_inside
 from stepmark.audit.throttled import throttled
+from stepmark.audit.uneven_iterations import uneven_iterations
 from stepmark.audit.warm_up_unfinished import warm_up_unfinished
 from stepmark.audit.wrong_numbers import wrong_numbers
 from stepmark.records.finding import Finding
@@ -59,6 +60,7 @@ RULES: tuple[Rule, ...] = (
     # The case is not what it claims to be.
     *(lane_failed_in_company, wrong_numbers, not_the_declared_work, not_synchronised, phase_bleed),
     *(backward_does_nothing, optimizer_does_nothing, dead_work, degenerate_data, faster_than_physics),
+    uneven_iterations,
     # What it does may mislead.
     *(parameter_without_gradient, gradients_accumulate, graph_retained, inputs_made_inside),
     *(same_work_as_baseline, more_work_than_needed, slow_baseline, not_deterministic, mutates_inputs),

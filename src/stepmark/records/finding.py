@@ -40,6 +40,7 @@ class FindingName(StrEnum):
     DEGENERATE_DATA = "degenerate-data"
     NOT_DETERMINISTIC = "not-deterministic"
     MUTATES_INPUTS = "mutates-inputs"
+    UNEVEN_ITERATIONS = "uneven-iterations"
     HOST_BOUND = "host-bound"
     SYNCHRONISES_INSIDE = "synchronises-inside"
 
