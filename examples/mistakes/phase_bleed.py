@@ -15,7 +15,7 @@ VARIANT = "compressed"
 
 suite = sm.Suite("compressed_activations", axes={"features": [512]})
 POOL = ThreadPoolExecutor(max_workers=1)
-TOKENS = 8192
+TOKENS = 32768
 
 
 def compress(x):

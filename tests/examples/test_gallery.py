@@ -35,7 +35,9 @@ PUBLISHED = {
 JUDGED_BY_TIMES = {"never_settled", "phase_bleed", "warm_up_unfinished"}
 """Alone, because neighbours hide or feign them: the one mistake is over after 150 ms, before the first round
 where four processes share two cores, and there a steady lane may not settle, and a thread that goes on
-working may not have its turn while it is looked for."""
+working may be done before it is looked for. Neighbours from outside the tests are why they have three tries:
+with three others on two cores one try in five misses the thread."""
+TRIES = 3
 IN_THEIR_PLACES = [
     pytest.param(mistake, marks=[pytest.mark.process] if mistake.name in JUDGED_BY_TIMES else [])
     for mistake in GALLERY
@@ -60,6 +62,10 @@ def told(findings: tuple[Finding, ...]) -> str:
     return "\n".join(f"{one.case}: {one.name} ({one.severity}): {one.message}" for one in findings)
 
 
+def tries(mistake: Mistake) -> int:
+    return TRIES if mistake.name in JUDGED_BY_TIMES else 1
+
+
 def skip_without_device(mistake: Mistake) -> None:
     if mistake.device != "cpu" and not torch.cuda.is_available():
         pytest.skip(f"needs {mistake.device}")
@@ -69,9 +75,12 @@ def skip_without_device(mistake: Mistake) -> None:
 @pytest.mark.parametrize("mistake", IN_THEIR_PLACES, ids=lambda mistake: mistake.name)
 def test_a_mistake_is_caught_by_its_name(mistake: Mistake, brief: LocalEngine, store: Store) -> None:
     skip_without_device(mistake)
-    findings = findings_of(mistake, brief, store)
-    guilty = {one.name for one in findings if f"/{mistake.variant}[" in one.case}
-    assert mistake.finding in guilty, told(findings)
+    findings: tuple[Finding, ...] = ()
+    for _ in range(tries(mistake)):
+        findings = findings_of(mistake, brief, store)
+        if mistake.finding in {one.name for one in findings if f"/{mistake.variant}[" in one.case}:
+            return
+    pytest.fail(told(findings))
 
 
 @pytest.mark.long
@@ -80,9 +89,13 @@ def test_the_mended_twin_is_not_accused(mistake: Mistake, brief: LocalEngine, st
     skip_without_device(mistake)
     if mistake.company:
         pytest.skip("whether the machine is left alone is not for a test to say")
-    findings = findings_of(mistake.mended, brief, store)
-    accused = [one for one in findings if one.name == mistake.finding or one.severity is Severity.ERROR]
-    assert not accused, told(tuple(accused))
+    accused: list[Finding] = []
+    for _ in range(tries(mistake)):
+        findings = findings_of(mistake.mended, brief, store)
+        accused = [one for one in findings if one.name == mistake.finding or one.severity is Severity.ERROR]
+        if not accused:
+            return
+    pytest.fail(told(tuple(accused)))
 
 
 @pytest.mark.long
