@@ -12,12 +12,13 @@ import numpy as np
 from benchmarks.machine import machine_line
 from stepmark.stats.arrays import BoolArray, FloatArray, Interval
 from stepmark.stats.bootstrap import bca, percentile
+from stepmark.stats.fdr import beyond_margin, discoveries
 from stepmark.stats.level import level
 from stepmark.stats.quantile import median
 from stepmark.stats.ratio import ratio_of_centres
 from stepmark.stats.resample import Statistic
 from stepmark.stats.student import exponentiate, t_interval
-from tests.support.grown_runs import MARGIN, grow, grow_naively
+from tests.support.grown_runs import MARGIN, Grown, grow, grow_naively, grow_prolonged, grow_watched
 from tests.support.noise import NOISES, Noise, Shape, baseline_times, rare_state, ratios, wandering_ratio
 from tests.support.promised_rates import covers
 
@@ -29,6 +30,10 @@ SHORT = 10
 ROUNDS = 31
 EDGE = 1.0 + MARGIN
 NUM_SAMPLES = 4000
+NUM_SWEEPS, NUM_HONEST = 2000, 50
+WATCHED = ("normal", "instance offsets", "separate processes")
+PROLONGED = (14, 22, 30, 40)
+"""Launches at which a budget ends the run, and somebody goes on because it is open."""
 
 BEYOND: dict[str, Noise] = {
     "a state of 10 % in one launch of ten": rare_state,
@@ -121,6 +126,52 @@ def print_stopping() -> None:
     print_table(["noise", *heads, "naive: misses at 1.01", "naive: false alarms"], rows)
 
 
+def print_watching() -> None:
+    print(
+        f"\nWrong decisions on the edge of the margin, runs of at most {MOST} launches that somebody watches "
+        f"or prolongs, in per cent of {NUM_RUNS} runs\n"
+    )
+    rows = []
+    for name in WATCHED:
+        centres = np.concatenate([median(logs) for logs in logs_of(NOISES[name], launches=MOST)])[None]
+        centres += np.log(EDGE)
+        alone, watched = grow(centres), grow_watched(centres)
+        before = grow_watched(centres, to_the_end=False)
+        prolonged = [_wrong(grow_prolonged(centres, ends=ends)) for ends in (PROLONGED, PROLONGED[:2])]
+        rows.append([name, *(per_cent(_wrong(each)) for each in (alone, before, watched))])
+        rows[-1] += [per_cent(each) for each in reversed(prolonged)]
+    heads = ["nobody", "watched: before the end", "with the end"]
+    print_table(["noise", *heads, "two ends", f"{len(PROLONGED)} ends"], rows)
+
+
+def _wrong(ended: Grown) -> BoolArray:
+    return ended.slower | ended.equivalent
+
+
+def print_cheats() -> None:
+    """Cells of ten launches that scatter by 0.5 %, all on the edge of the margin, beside cells that cheat."""
+    print(f"\nSweeps that call one of {NUM_HONEST} cells SLOWER, in per cent of {NUM_SWEEPS} sweeps\n")
+    generator = np.random.default_rng(20261115)
+    num, edge = 10, float(np.log(EDGE))
+    runs = generator.normal(edge, 0.005, (NUM_SWEEPS, NUM_HONEST, num))
+    slower = ratio_of_centres(runs, confidence=0.95).low > EDGE
+    errors = runs.std(axis=-1, ddof=1) / np.sqrt(num)
+    p_values = np.array(
+        [
+            [beyond_margin(m, e, num, margin=edge) for m, e in zip(means, own, strict=True)]
+            for means, own in zip(runs.mean(axis=-1).tolist(), errors.tolist(), strict=True)
+        ]
+    )
+    fresh = generator.normal(edge, 0.005, (NUM_SWEEPS, NUM_HONEST, 5))
+    confirmed = t_interval(fresh, confidence=0.9).low > 0.0
+    rows = []
+    for cheats in (0, NUM_HONEST):
+        family = np.concatenate([p_values, np.zeros((NUM_SWEEPS, cheats))], axis=1)
+        stand = np.array([discoveries(row, rate=0.05) for row in family])[:, :NUM_HONEST]
+        rows.append([f"{cheats}", per_cent(np.any(slower & stand & confirmed, axis=1))])
+    print_table(["cheating cells among the comparisons", "called SLOWER"], rows)
+
+
 def print_blind_spot() -> None:
     for name, noise in BEYOND.items():
         centres = np.concatenate([median(logs) for logs in logs_of(noise, launches=MOST)])[None]
@@ -170,6 +221,8 @@ def main() -> None:
     print(machine_line())
     print_coverage()
     print_stopping()
+    print_watching()
+    print_cheats()
     print_blind_spot()
     print_bootstraps()
 

@@ -301,6 +301,14 @@ def test_resume_refuses_where_the_new_trials_would_not_belong_to_the_old(
         resume(recording.run.id, engine=Elsewhere(OUTLINE, scripts()), store=store)  # type: ignore[arg-type]
 
 
+def test_a_run_that_came_to_its_end_is_not_prolonged(store: Store) -> None:
+    """Whoever goes on because of what the end showed looks once more than was paid for."""
+    whole = measure(order(), engine=engine_for(), store=store)
+    again = engine_for()
+    assert resume(whole.run.id, engine=again, store=store) == store.load(whole.run.id)
+    assert again.performed == []
+
+
 def test_progress_counts_to_its_own_total(store: Store) -> None:
     watcher = Followed()
     measure(order(), engine=engine_for(thin=RuntimeError("no")), store=store, watcher=watcher)

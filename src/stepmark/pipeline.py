@@ -12,7 +12,7 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from stepmark.analysis.invalidation import invalidate
+from stepmark.analysis.invalidation import invalidate, wrong_cases
 from stepmark.analysis.judge import judge
 from stepmark.analysis.missing_cases import missing_cases
 from stepmark.analysis.referee import RunReferee
@@ -94,12 +94,15 @@ def measure(order: Order, *, engine: Engine, store: Store, watcher: Watcher | No
 
 
 def resume(run_id: str, *, engine: Engine, store: Store, watcher: Watcher | None = None) -> Recording:
-    """Measure what a stored run is missing; refuses where the new trials would not belong to the old."""
+    """Measure what a stored run is missing; refuses where the new trials would not belong to the old. One
+    that came to its end misses nothing: going on because of what it says would be another look."""
     recording = store.load(run_id)
     run = recording.run
     described = engine.describe(run.sources, run.cases[0].cell.device)
     now = _environment(run.sources, described, run.environment.command)
     _refuse_change(run, described, now)
+    if run.status is RunStatus.COMPLETE:
+        return recording
     store.reopen(run.id)
     return _carry_out(run, recording.trials, engine=engine, store=store, watcher=watcher or Unwatched())
 
@@ -107,7 +110,8 @@ def resume(run_id: str, *, engine: Engine, store: Store, watcher: Watcher | None
 def judged(recording: Recording, policy: Policy | None = None) -> Judgement:
     """Estimates, verdicts and findings, computed from stored values alone."""
     policy = recording.run.policy if policy is None else policy
-    return invalidate(judge(recording, policy), audited(recording, policy))
+    findings = audited(recording, policy)
+    return invalidate(judge(recording, policy, wrong=wrong_cases(findings)), findings)
 
 
 def audited(recording: Recording, policy: Policy | None = None) -> tuple[Finding, ...]:
@@ -202,7 +206,8 @@ def _cards(environment: Environment) -> list[tuple[str, str | None, str | None]]
 def _carry_out(
     run: Run, past: Sequence[Trial], *, engine: Engine, store: Store, watcher: Watcher
 ) -> Recording:
-    schedule = Schedule(run, past, RunReferee(run))
+    referee = RunReferee(run, lambda: wrong_cases(audited(store.load(run.id))))
+    schedule = Schedule(run, past, referee)
     watcher.begins(run, len(past))
     with Interruption() as interruption:
         try:

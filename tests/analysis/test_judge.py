@@ -9,16 +9,18 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from stepmark.analysis.judge import judge
 from stepmark.analysis.times import REMAINDER
 from stepmark.records.estimate import Estimate, Method
 from stepmark.records.outcome import Outcome
-from stepmark.records.run import Judgement, Recording
+from stepmark.records.run import Judgement, Recording, RunStatus
 from stepmark.records.sample import Layout, pack, unpack
 from stepmark.records.settings import Policy, Settings
 from stepmark.records.trial import LaneTrial
 from stepmark.records.verdict import Look, Reason, VerdictKind
+from stepmark.stats.sequential import EARLY_SHARE
 from tests.support.properties import steady
 from tests.support.recordings import (
     QUIET,
@@ -198,6 +200,42 @@ def test_a_cell_is_looked_at_as_often_as_its_launches_say() -> None:
     assert verdict.look is not None
     assert not verdict.look.early
     assert verdict.look.share == pytest.approx(0.96)
+
+
+def test_what_the_audit_takes_away_makes_no_room_for_others() -> None:
+    """Variants that cheat are the clearest of discoveries. Among them the threshold for the others would be
+    that of a sweep in which half of all comparisons are real."""
+    recording = make_recording(
+        variants={"dense": 1.0, "cheat": 0.3, "mine": 1.0},
+        axes={"cell": range(40)},
+        num_launches=6,
+        num_rounds=15,
+        layout=FORWARD,
+        noise=Noise(process=0.05, instance=0.02, round=0.02),
+        policy=Policy(margin=0.0),
+        settings=Settings(launches=6, stop=False, confirm=0),
+        seed=3,
+    )
+    wrong = frozenset(case.id for case in recording.run.cases if case.variant == "cheat")
+    honest = tuple(case for case in recording.run.cases if case.id not in wrong)
+    among_themselves = replace(recording, run=replace(recording.run, cases=honest))
+
+    def different(judgement: Judgement) -> set[str]:
+        verdicts = [case.verdict for case in judgement.cases if case.verdict and case.case.variant == "mine"]
+        return {each.case for each in verdicts if each.kind in (VerdictKind.FASTER, VerdictKind.SLOWER)}
+
+    assert different(judge(recording)), "the example shows it"
+    without = different(judge(recording, wrong=wrong))
+    assert without == different(judge(among_themselves)) == set()
+
+
+def test_an_unfinished_run_is_judged_as_at_an_early_look() -> None:
+    whole = make_recording(num_launches=8, noise=QUIET, settings=Settings(launches=40))
+    for status in (RunStatus.RUNNING, RunStatus.INTERRUPTED):
+        cut = replace(whole, run=replace(whole.run, status=status))
+        verdict = judge(cut).cases[1].verdict
+        assert verdict is not None
+        assert verdict.look == Look(launches=8, early=False, share=EARLY_SHARE)
 
 
 def test_identical_code_is_rarely_called_different() -> None:

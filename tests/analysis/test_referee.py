@@ -14,6 +14,7 @@ from stepmark.analysis.judge import judge
 from stepmark.analysis.pilot import LONGEST, SHORTEST
 from stepmark.analysis.referee import RunReferee
 from stepmark.measure.assignment import LaunchAssignment
+from stepmark.measure.referee import NoReferee
 from stepmark.measure.schedule import Schedule
 from stepmark.records.run import Judgement, Recording, Run
 from stepmark.records.settings import Isolation, Policy, Settings
@@ -347,6 +348,35 @@ def test_fresh_launches_that_disagree_take_the_verdict_back() -> None:
     assert found["features=1"].kind is VerdictKind.EQUIVALENT
 
 
+def test_what_the_audit_takes_away_is_not_measured_again() -> None:
+    machine = Machine(factors={"b": 0.3}, noise=SMALL)
+    run = run_of(cells=2, launches=5)
+    launches = [one for one in play(run, machine, NoReferee()).launches if one.role is Role.MEASURE]
+    cells = {case.cell.id for case in run.cases}
+    one = next(iter(cells))
+
+    def flagged(*taken_away: str) -> set[str]:
+        referee = RunReferee(run, lambda: frozenset(taken_away))
+        for launch in launches:
+            referee.note(launch)
+        return {*referee.flagged()}
+
+    assert flagged() == cells
+    variants = {case.variant: case.id for case in run.cases if case.cell.id == one}
+    assert flagged(variants["b"]) == flagged(variants["a"]) == cells - {one}
+
+
+def test_separate_processes_have_a_pilot_of_their_own() -> None:
+    run = run_of(launches=12)
+    referee, cell = RunReferee(run), run.cases[0].cell.id
+    for launch in play(run, CROWD, RunReferee(run)).launches:
+        referee.note(launch)
+    shared, separate = (referee.round_seconds(cell, one) for one in (Isolation.SHARED, Isolation.SEPARATE))
+    assert shared is not None
+    assert separate is not None
+    assert shared != separate
+
+
 def test_the_pilot_is_asked_once_and_its_answer_stays() -> None:
     run = run_of(launches=10, alone=0)
     referee, schedule = RunReferee(run), Schedule(run)
@@ -357,7 +387,7 @@ def test_the_pilot_is_asked_once_and_its_answer_stays() -> None:
         schedule.note(trial)
         if isinstance(trial, LaunchTrial):
             referee.note(trial)
-            answers.append(referee.round_seconds(cell))
+            answers.append(referee.round_seconds(cell, Isolation.SHARED))
     assert answers[:3] == [None] * 3, "not before the pilot is over"
     assert answers[3] is not None
     assert SHORTEST <= answers[3] <= LONGEST
@@ -371,7 +401,7 @@ def test_a_pilot_with_a_launch_cut_short_is_still_a_pilot() -> None:
     first, *others = launches_of(CROWD, run, num=5, alone=0)
     for launch in (replace(first, cut_short=True), *others):
         referee.note(launch)
-    assert referee.round_seconds(run.cases[0].cell.id) is not None
+    assert referee.round_seconds(run.cases[0].cell.id, Isolation.SHARED) is not None
 
 
 def failing(recording: Recording, *, role: Role, variant: str) -> Recording:

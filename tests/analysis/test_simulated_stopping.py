@@ -13,7 +13,7 @@ from stepmark.stats.arrays import FloatArray
 from stepmark.stats.quantile import median
 from stepmark.stats.ratio import ratio_of_centres
 from stepmark.stats.sequential import looks
-from tests.support.grown_runs import ALPHA, MARGIN, Grown, grow, grow_naively
+from tests.support.grown_runs import ALPHA, MARGIN, Grown, grow, grow_naively, grow_watched
 from tests.support.noise import NOISES, SHARED, Shape, centres, rare_state, ratios
 from tests.support.promised_rates import assert_above, assert_at_least, assert_at_most
 
@@ -57,6 +57,13 @@ def test_on_the_edge_of_the_margin_hardly_anything_is_decided(name: str) -> None
 def test_looking_after_every_launch_at_plain_intervals_would_miss_far_too_often(name: str) -> None:
     naive = grow_naively(centres(name) + np.log(EDGE))
     assert_above(0.10, naive.misses(EDGE))
+
+
+@pytest.mark.parametrize("name", NOISES)
+def test_watching_an_unfinished_run_costs_next_to_nothing(name: str) -> None:
+    """Its looks have an early one's share. 0.5 % is for the looks that were not planned."""
+    watched = grow_watched(centres(name) + np.log(EDGE))
+    assert_at_most(ALPHA + 0.005, watched.slower | watched.equivalent)
 
 
 def of_spread(spread: float, truth: float, *, seed: int) -> FloatArray:

@@ -60,7 +60,7 @@ class ScriptedReferee:
         point = next(launch.cell.point for launch in self.seen if launch.cell.id == cell)
         return self._counted(cell) >= self.decided_from.get(point, 10**9)
 
-    def round_seconds(self, cell: str) -> float | None:
+    def round_seconds(self, cell: str, isolation: Isolation) -> float | None:
         return self.seconds if self._of(cell, Role.MEASURE) else None
 
     def doubted(self, cell: str) -> Collection[str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from stepmark.stats.arrays import BoolArray, FloatArray, IntArray, Interval
 from stepmark.stats.ratio import ratio_of_centres
-from stepmark.stats.sequential import looks, share
+from stepmark.stats.sequential import EARLY_SHARE, looks, share
 from tests.support.promised_rates import covers
 
 MARGIN = 0.01
@@ -54,6 +54,22 @@ def grow(centres: FloatArray) -> Grown:
     most = centres.shape[-1]
     plan = [(num, share(num, most=most, last=False)) for num in looks(most)]
     return _grow(centres, [*plan, (most, share(most, most=most, last=True))])
+
+
+def grow_watched(centres: FloatArray, *, to_the_end: bool = True) -> Grown:
+    """By the rule, and by somebody who looks at the unfinished run after every launch, and ends it where that
+    decides."""
+    most = centres.shape[-1]
+    at_end = share(most, most=most, last=True) if to_the_end else EARLY_SHARE
+    return _grow(centres, [*((num, EARLY_SHARE) for num in range(2, most)), (most, at_end)])
+
+
+def grow_prolonged(centres: FloatArray, *, ends: Sequence[int]) -> Grown:
+    """By the rule, if a run that came to its end and is open were prolonged to the next end, and so on."""
+    most = centres.shape[-1]
+    early = [(num, share(num, most=most, last=False)) for num in looks(most) if num < ends[-1]]
+    late = [(num, share(num, most=most, last=True)) for num in ends]
+    return _grow(centres, sorted([*early, *late]))
 
 
 def grow_naively(centres: FloatArray, *, first: int = 5) -> Grown:

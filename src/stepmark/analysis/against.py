@@ -86,7 +86,9 @@ def match(case: Side, baseline: Side, *, settings: Settings) -> Match:
     )
 
 
-def give_verdicts(match: Match, *, policy: Policy, settings: Settings, look: Look) -> tuple[Verdict, ...]:
+def give_verdicts(
+    match: Match, *, policy: Policy, settings: Settings, look: Look, num_comparisons: int = 1
+) -> tuple[Verdict, ...]:
     """One per phase the two share; a single INVALID one where there is nothing to compare.
 
     Its phase is the case's primary, else the baseline's, and empty where neither has ever run.
@@ -104,7 +106,16 @@ def give_verdicts(match: Match, *, policy: Policy, settings: Settings, look: Loo
         if phase in match.different:
             verdicts.append(_invalid(match, phase, (Reason.PHASES_DIFFER,), policy))
         elif phase in ratios:
-            verdicts.append(_judge(match, phase, ratios[phase], policy=policy, look=look))
+            verdicts.append(
+                _judge(
+                    match,
+                    phase,
+                    ratios[phase],
+                    policy=policy,
+                    look=look,
+                    num_comparisons=num_comparisons,
+                )
+            )
         elif phase == primary:
             verdicts.append(_invalid(match, phase, (Reason.NOT_MEASURED,), policy))
     return tuple(verdicts)
@@ -131,7 +142,9 @@ def _different(case: Layout, baseline: Layout) -> frozenset[str]:
     return frozenset(phase for phase in (case.primary, case.whole, baseline.whole) if phase is not None)
 
 
-def _judge(match: Match, phase: str, ratio: Estimate, *, policy: Policy, look: Look) -> Verdict:
+def _judge(
+    match: Match, phase: str, ratio: Estimate, *, policy: Policy, look: Look, num_comparisons: int
+) -> Verdict:
     assert match.paired is not None
     kind = decide(ratio, margin=policy.margin)
     centres = match.paired.of(phase)
@@ -145,7 +158,14 @@ def _judge(match: Match, phase: str, ratio: Estimate, *, policy: Policy, look: L
         ratio=ratio,
         reasons=explain(kind, ratio, isolation=cell.isolation),
         look=look,
-        power=strength(centres, kind, policy=policy, look=look, launch_seconds=cell.seconds),
+        power=strength(
+            centres,
+            kind,
+            policy=policy,
+            look=look,
+            launch_seconds=cell.seconds,
+            num_comparisons=num_comparisons,
+        ),
         p_value=_p_value(centres, policy=policy, look=look),
     )
 

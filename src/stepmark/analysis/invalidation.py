@@ -15,9 +15,14 @@ KEPT = frozenset({Reason.SEPARATE_PROCESSES, Reason.ONE_AFTER_ANOTHER, Reason.UN
 """Reasons that are about how the numbers were made, and not about the verdict."""
 
 
+def wrong_cases(findings: Iterable[Finding]) -> frozenset[str]:
+    """Cases with an error that nobody accepted."""
+    return frozenset(each.case for each in findings if each.severity is Severity.ERROR and not each.accepted)
+
+
 def invalidate(judgement: Judgement, findings: tuple[Finding, ...]) -> Judgement:
     """The judgement with these findings, and without the verdicts that their errors forbid."""
-    wrong = _wrong(findings)
+    wrong = wrong_cases(findings)
     cases = tuple(_without_verdicts(case, wrong) for case in judgement.cases) if wrong else judgement.cases
     return replace(judgement, cases=cases, findings=findings)
 
@@ -26,7 +31,7 @@ def invalidate_comparison(
     comparison: Comparison, *, baseline: Iterable[Finding], candidate: Iterable[Finding]
 ) -> Comparison:
     """The same for two runs, each with the findings of its own audit."""
-    old, new = _wrong(baseline), _wrong(candidate)
+    old, new = wrong_cases(baseline), wrong_cases(candidate)
     cases = tuple(
         replace(case, phases=tuple(_uncompared(phase, reasons) for phase in case.phases))
         if (reasons := _reasons(case.case.id in new, case.baseline.id in old))
@@ -41,11 +46,6 @@ def _uncompared(phase: PhaseComparison, reasons: tuple[Reason, ...]) -> PhaseCom
         return phase
     kept = tuple(reason for reason in phase.reasons if reason in KEPT)
     return replace(phase, kind=VerdictKind.INVALID, reasons=(*reasons, *kept))
-
-
-def _wrong(findings: Iterable[Finding]) -> set[str]:
-    """Cases with an error that nobody accepted."""
-    return {each.case for each in findings if each.severity is Severity.ERROR and not each.accepted}
 
 
 def _reasons(case: bool, baseline: bool) -> tuple[Reason, ...]:

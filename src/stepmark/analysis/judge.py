@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from msgspec.structs import replace
 
@@ -19,7 +19,7 @@ from stepmark.analysis.times import read_times
 from stepmark.analysis.trials import CaseTrials, gather
 from stepmark.records.case import Case
 from stepmark.records.estimate import Summary
-from stepmark.records.run import CaseJudgement, Judgement, Recording, Run
+from stepmark.records.run import CaseJudgement, Judgement, Recording, Run, RunStatus
 from stepmark.records.sample import Layout
 from stepmark.records.settings import Policy
 from stepmark.records.spread import Spread
@@ -27,8 +27,9 @@ from stepmark.records.verdict import Look, Verdict
 from stepmark.stats.arrays import FloatArray, count
 
 
-def judge(recording: Recording, policy: Policy | None = None) -> Judgement:
-    """The whole run, by the run's own policy or another; findings are left to the audit."""
+def judge(recording: Recording, policy: Policy | None = None, *, wrong: Set[str] = frozenset()) -> Judgement:
+    """The whole run, by the run's own policy or another; findings are left to the audit. What stands among
+    all comparisons is asked without the cases in `wrong`, whose numbers are not what they claim to be."""
     run = recording.run
     policy = run.policy if policy is None else policy
     sides = {id: read_side(trials) for id, trials in gather(recording).items()}
@@ -37,7 +38,7 @@ def judge(recording: Recording, policy: Policy | None = None) -> Judgement:
         for id, side in sides.items()
         if (baseline := baseline_of(side, sides, run)) is not side
     }
-    verdicts = _verdicts(matches, run, policy)
+    verdicts = _verdicts(matches, run, policy, wrong)
     cases = tuple(
         _judge_case(side, matches.get(id), verdicts.get(id, ()), run, policy) for id, side in sides.items()
     )
@@ -58,15 +59,21 @@ def baseline_of(side: Side, sides: Mapping[str, Side], run: Run) -> Side:
     return sides.get(baseline.id) or Side(trials=CaseTrials(case=baseline), times=None)
 
 
-def _verdicts(matches: Mapping[str, Match], run: Run, policy: Policy) -> dict[str, tuple[Verdict, ...]]:
+def _verdicts(
+    matches: Mapping[str, Match], run: Run, policy: Policy, wrong: Set[str]
+) -> dict[str, tuple[Verdict, ...]]:
     looks = _looks(matches.values(), run)
     given = {
         id: give_verdicts(
-            each, policy=policy, settings=run.settings, look=looks[each.case.trials.case.cell.id]
+            each,
+            policy=policy,
+            settings=run.settings,
+            look=looks[each.case.trials.case.cell.id],
+            num_comparisons=num_comparisons(run),
         )
         for id, each in matches.items()
     }
-    return _controlled(given, matches, run, policy)
+    return _controlled(given, matches, run, policy, wrong)
 
 
 def _looks(matches: Iterable[Match], run: Run) -> dict[str, Look]:
@@ -82,19 +89,27 @@ def _looks(matches: Iterable[Match], run: Run) -> dict[str, Look]:
             settings=run.settings,
             policy=run.policy,
             num_comparisons=comparisons,
+            ended=run.status is RunStatus.COMPLETE,
         )
         for cell, group in by_cell.items()
     }
 
 
 def _controlled(
-    given: Mapping[str, tuple[Verdict, ...]], matches: Mapping[str, Match], run: Run, policy: Policy
+    given: Mapping[str, tuple[Verdict, ...]],
+    matches: Mapping[str, Match],
+    run: Run,
+    policy: Policy,
+    wrong: Set[str],
 ) -> dict[str, tuple[Verdict, ...]]:
-    """All comparisons of a phase together; the primary phases, whatever their names, are one family."""
+    """All comparisons of a phase together; the primary phases, whatever their names, are one family. What the
+    audit takes away is no comparison: a discovery that is none would make room for others."""
     confirm = wants_confirmation(len({case.cell.id for case in run.cases}), run.settings)
     families: dict[str | None, list[tuple[str, int]]] = {}
     for id, verdicts in given.items():
         for place, verdict in enumerate(verdicts):
+            if verdict.case in wrong or verdict.baseline in wrong:
+                continue
             families.setdefault(verdict.phase if place else None, []).append((id, place))
     controlled = {id: list(verdicts) for id, verdicts in given.items()}
     for phase, places in families.items():

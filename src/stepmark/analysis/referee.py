@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Set
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from stepmark.analysis.sweep import flags, launches_to_confirm, num_comparisons,
 from stepmark.analysis.trials import CaseTrials, in_company
 from stepmark.records.case import Case
 from stepmark.records.run import Run
+from stepmark.records.settings import Isolation
 from stepmark.records.trial import LaneTrial, LaunchTrial, Role
 from stepmark.stats.arrays import FloatArray
 from stepmark.stats.company import change_in_company, is_changed
@@ -21,37 +22,42 @@ from stepmark.stats.quantile import median
 
 
 class RunReferee:
-    """Keeps the launches of each cell and answers from them; what a launch says is worked out once."""
+    """Keeps the launches of each cell and answers from them; what a launch says is worked out once.
 
-    def __init__(self, run: Run) -> None:
-        self._run = run
+    `wrong` tells, when it is asked, which cases an error of the audit has taken out of the comparisons.
+    """
+
+    def __init__(self, run: Run, wrong: Callable[[], Set[str]] = frozenset) -> None:
+        self._run, self._wrong = run, wrong
         self._cases: dict[str, list[Case]] = {}
         for case in run.cases:
             self._cases.setdefault(case.cell.id, []).append(case)
         self._launches: dict[str, list[LaunchTrial]] = {cell: [] for cell in self._cases}
-        self._round_seconds: dict[str, float] = {}
+        self._round_seconds: dict[tuple[str, Isolation], float] = {}
         self._num_comparisons = num_comparisons(run)
 
     def note(self, trial: LaunchTrial) -> None:
         cell = trial.cell.id
         self._launches[cell].append(trial)
         launches = self._measuring(cell)
-        if len(launches) == self._run.settings.pilot and cell not in self._round_seconds:
+        if not launches or len(launches) != self._run.settings.pilot:
+            return
+        place = cell, launches[-1].isolation
+        if place not in self._round_seconds:
             matches = self._matches(cell)
             seconds = best_round_seconds(launches, matches, self._run.settings, num_cells=len(self._cases))
             if seconds is not None:
-                self._round_seconds[cell] = seconds
+                self._round_seconds[place] = seconds
 
     def decided(self, cell: str) -> bool:
         return settled(
             known_centres(self._matches(cell)),
-            settings=self._run.settings,
             policy=self._run.policy,
             num_comparisons=self._num_comparisons,
         )
 
-    def round_seconds(self, cell: str) -> float | None:
-        return self._round_seconds.get(cell)
+    def round_seconds(self, cell: str, isolation: Isolation) -> float | None:
+        return self._round_seconds.get((cell, isolation))
 
     def doubted(self, cell: str) -> Collection[str]:
         return [case.variant for case in self._cases[cell] if self._is_changed(cell, case.variant)]
@@ -67,7 +73,7 @@ class RunReferee:
         settings, policy = self._run.settings, self._run.policy
         if not wants_confirmation(len(self._cases), settings):
             return {}
-        verdicts = []
+        wrong, verdicts = self._wrong(), []
         for cell in self._cases:
             matches = self._matches(cell)
             num = in_company(self._launches[cell]).counted
@@ -80,7 +86,8 @@ class RunReferee:
             )
             for each in matches:
                 verdict = give_verdicts(each, policy=policy, settings=settings, look=look)[0]
-                verdicts.append((cell, num, verdict))
+                if verdict.case not in wrong and verdict.baseline not in wrong:
+                    verdicts.append((cell, num, verdict))
         stand = flags([verdict for *_, verdict in verdicts], policy=policy)
         measured = {cell: num for (cell, num, _), stands in zip(verdicts, stand, strict=True) if stands}
         return launches_to_confirm(measured, settings)

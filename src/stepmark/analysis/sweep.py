@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from msgspec.structs import replace
 
+from stepmark.analysis.strength import among
 from stepmark.records.run import Run
 from stepmark.records.settings import Policy, Settings
 from stepmark.records.verdict import Reason, Verdict, VerdictKind
@@ -72,7 +73,7 @@ def _doubt(verdict: Verdict, reason: Reason, *, num_comparisons: int) -> Verdict
     if power is not None and verdict.ratio is not None:
         policy = verdict.policy
         distance = abs(math.log(verdict.ratio.point)) - math.log1p(policy.margin)
-        confidence = 1.0 - (1.0 - policy.confidence) / num_comparisons
+        confidence = among(num_comparisons, policy.confidence)
         power = replace(power, needed=needed(power.deviation, distance, confidence=confidence))
     return replace(verdict, kind=VerdictKind.INCONCLUSIVE, reasons=(reason, *verdict.reasons), power=power)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
+from stepmark.records.settings import Isolation
 from stepmark.records.trial import LaunchTrial
 
 
@@ -18,8 +19,9 @@ class Referee(Protocol):
     def decided(self, cell: str) -> bool:
         """Whether a look now would settle every verdict of the cell."""
 
-    def round_seconds(self, cell: str) -> float | None:
-        """Sampling time of each lane in the cell's next launches; None leaves the setting."""
+    def round_seconds(self, cell: str, isolation: Isolation) -> float | None:
+        """Sampling time of each lane in the cell's next launches of this isolation, which has a spread of its
+        own; None leaves the setting."""
 
     def doubted(self, cell: str) -> Collection[str]:
         """Variants whose level in company looks changed and who should run alone again."""
@@ -40,7 +42,7 @@ class NoReferee:
     def decided(self, cell: str) -> bool:  # noqa: ARG002
         return False
 
-    def round_seconds(self, cell: str) -> float | None:  # noqa: ARG002
+    def round_seconds(self, cell: str, isolation: Isolation) -> float | None:  # noqa: ARG002
         return None
 
     def doubted(self, cell: str) -> Collection[str]:  # noqa: ARG002

@@ -172,7 +172,7 @@ class Schedule:
     ) -> LaunchAssignment:
         seconds = self._settings.round_seconds
         if role is not Role.ALONE:  # a level need not be known as well as a ratio
-            seconds = self._referee.round_seconds(state.cell.id) or seconds
+            seconds = self._referee.round_seconds(state.cell.id, state.isolation) or seconds
         return LaunchAssignment(
             cell=state.cell,
             number=state.number,

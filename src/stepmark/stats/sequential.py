@@ -13,8 +13,8 @@ Source.       Lan and DeMets, "Discrete sequential boundaries for clinical trial
               intervals that hold at every look.
 Costs.        The last interval after 28 launches has a confidence of 95.6 % instead of 95 % and is 3 % wider.
               Exact boundaries, which use the correlation of looks, would win back a part of that.
-Fails.        A reader who stops the run because of what an interim report shows makes a look of his own; no
-              verdict is shown before the end for that reason.
+Unfinished.   A report on a run that goes on, or was stopped by hand and may be resumed, is a look beside the
+              planned ones. It has the share of an early one, so that each costs a fiftieth of alpha.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ NUM_EARLY = 10
 """Early looks at most: from 5 to 113 launches."""
 EARLY = 0.2
 """Of alpha, for all early looks together."""
+EARLY_SHARE = EARLY / NUM_EARLY
+"""Of alpha, for one of them."""
 
 
 def looks(most: int) -> tuple[int, ...]:
@@ -37,6 +39,6 @@ def looks(most: int) -> tuple[int, ...]:
 def share(num: int, *, most: int, last: bool) -> float:
     """Of alpha, for the look after `num` launches of a run of at most `most`."""
     if not last:
-        return EARLY / NUM_EARLY
+        return EARLY_SHARE
     before = sum(1 for count in looks(most) if count <= num)
-    return 1.0 - before * EARLY / NUM_EARLY
+    return 1.0 - before * EARLY_SHARE
