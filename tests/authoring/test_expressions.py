@@ -90,6 +90,8 @@ def test_a_module_that_is_there_but_fails_says_why(tmp_path: Path, monkeypatch: 
 def test_inputs_users_write() -> None:
     assert parse_input("64x1024") == randn(64, 1024)
     assert parse_input("8:bfloat16") == randn(8, dtype="bfloat16")
+    assert parse_input("64x1024:grad") == randn(64, 1024, requires_grad=True)
+    assert parse_input("8:bfloat16:grad") == randn(8, dtype="bfloat16", requires_grad=True)
     assert parse_input("64x16:int64<1000") == randint(1000, 64, 16)
     assert parse_input("64:int32") == randint(2, 64, dtype="int32")
     assert parse_input("64:<10") == randint(10, 64)
@@ -105,6 +107,11 @@ def test_an_input_without_a_shape_is_refused(text: str) -> None:
 def test_a_bound_that_is_no_number_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="no whole number after <"):
         parse_input(text)
+
+
+def test_whole_numbers_want_no_gradient() -> None:
+    with pytest.raises(UsageError, match="have no gradient"):
+        parse_input("64x16:int64<1000:grad")
 
 
 def test_one_variant_per_expression_the_first_the_baseline() -> None:

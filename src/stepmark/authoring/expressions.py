@@ -16,6 +16,9 @@ from stepmark.errors import UsageError
 from stepmark.records.source import ExpressionSource
 from stepmark.units import parse_shape
 
+GRADIENT = ":grad"
+"""Behind an input of the command line."""
+
 
 def suite_of_expressions(source: ExpressionSource) -> Suite:
     """One variant per expression, the first the baseline, evaluated afresh whenever a lane is built."""
@@ -48,15 +51,20 @@ def names_of(expressions: tuple[str, ...]) -> list[str]:
 
 
 def parse_input(text: str) -> Input:
-    """`64x1024`, or `64x16:int64<1000` for whole numbers below 1000."""
-    shape, _, rest = text.partition(":")
+    """`64x1024`, `64x16:int64<1000` for whole numbers below 1000, `64x1024:grad` for an input that wants a
+    gradient, as of a layer inside a model."""
+    plain = text.removesuffix(GRADIENT)
+    wants_gradient = plain != text
+    shape, _, rest = plain.partition(":")
     dtype, _, high = rest.partition("<")
     if high or dtype.startswith(("int", "uint")):
+        if wants_gradient:
+            raise UsageError(f"'{text}': whole numbers have no gradient", remedy=f"leave {GRADIENT} out")
         bound = high or "2"
         if not bound.isdecimal() or int(bound) < 1:
             raise UsageError(f"'{text}' has no whole number after <", remedy="write it like 64x16:int64<1000")
         return Input(fill="integers", shape=parse_shape(shape), dtype=dtype or "int64", high=int(bound))
-    return randn(*parse_shape(shape), dtype=dtype or None)
+    return randn(*parse_shape(shape), dtype=dtype or None, requires_grad=wants_gradient)
 
 
 def evaluate(expression: str) -> Any:

@@ -20,7 +20,8 @@ from stepmark.records.source import ExpressionSource
     multiple=True,
     required=True,
     metavar="SHAPE",
-    help="An input per option: 64x1024, or 64x16:int64<1000 for whole numbers.",
+    help="An input per option: 64x1024, 64x16:int64<1000 for whole numbers, 64x1024:grad for an input that "
+    "wants a gradient.",
 )
 @click.option("--optimizer", metavar="NAME", help="torch.optim.AdamW, for instance; none by default.")
 @click.option("--loss", metavar="NAME", help="Called with the output; none by default.")

@@ -196,8 +196,9 @@ class _BoundStep:
         leaves = trainable + [one for one in given if one.requires_grad]
         if not leaves:
             raise ValueError(
-                "nothing in this step requires a gradient: train a module with parameters, "
-                "give an input requires_grad=True, or measure it with modes=['forward']"
+                "nothing in this step requires a gradient: train a module with parameters, give an input "
+                "requires_grad=True (stepmark versus: --input 64x1024:grad), or measure it with "
+                "modes=['forward'] (--mode forward)"
             )
         if self._make_optimizer and not trainable:
             raise ValueError("this step has an optimizer but no parameters to train")

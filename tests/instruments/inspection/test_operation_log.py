@@ -38,6 +38,9 @@ def test_other_work_has_another_fingerprint() -> None:
         fingerprint(lambda: w + w),
         fingerprint(lambda: x.sum(0)),
         fingerprint(lambda: x.sum(1)),
+        fingerprint(lambda: functional.gelu(x)),
+        fingerprint(lambda: functional.gelu(x, approximate="tanh")),
+        fingerprint(lambda: x.sum(1, dtype=torch.float64)),
     ]
     assert len(set(prints)) == len(prints)
 

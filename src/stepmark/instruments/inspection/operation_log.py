@@ -144,7 +144,7 @@ class OperationLog(TorchDispatchMode):  # type: ignore[no-untyped-call]
         overwritten = self._numbers(written)
         made = [one for one in results if not all(map(self.storages.known, storages_of(one)))]
         kept = self._numbers(results, birth=birth)
-        self._digest(now, what, args, (*read, *written), (*reads, *overwritten, *kept))
+        self._digest(now, what, _settings(args, kwargs), (*read, *written), (*reads, *overwritten, *kept))
         if what.view:
             return
         flops = work_of(func, args, kwargs, result)
@@ -211,15 +211,14 @@ class OperationLog(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self,
         now: PhaseLog,
         what: Operator,
-        args: tuple[Any, ...],
+        settings: Sequence[Any],
         tensors: Sequence[torch.Tensor],
         numbers: Sequence[int],
     ) -> None:
-        """Names, shapes, dtypes, whole numbers, and which storage is which in the order of appearance."""
+        """Names, shapes, dtypes, settings, and which storage is which in the order of appearance."""
         shapes = [(tuple(one.shape), one.dtype) for one in tensors]
-        whole = [one for one in args if isinstance(one, bool | int) or _is_whole_list(one)]
         places = [now.ordinals.setdefault(one, len(now.ordinals)) for one in numbers]
-        now.digest.update(repr((what.name, shapes, whole, places)).encode())
+        now.digest.update(repr((what.name, shapes, settings, places)).encode())
 
 
 def _split(
@@ -245,5 +244,14 @@ def _dtype_name(tensors: Sequence[torch.Tensor]) -> str:
     return str(tensors[0].dtype).removeprefix("torch.") if tensors else ""
 
 
-def _is_whole_list(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(isinstance(one, int) for one in value)
+def _settings(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """What may choose other work on the same tensors: whole numbers, words (the tanh of a GELU), dtypes.
+    Other numbers, an epsilon or a rate, are computed with."""
+    named = ((key, value) for key, value in sorted(kwargs.items()) if _chooses(value))
+    return [*filter(_chooses, args), *named]
+
+
+def _chooses(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(isinstance(one, int) for one in value)
+    return isinstance(value, bool | int | str | torch.dtype | torch.memory_format)
