@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -130,8 +131,17 @@ def test_list_names_suites_without_importing(tmp_path: Path, monkeypatch: pytest
     assert "bench_mine.py" in done.output
 
 
-def test_a_reader_that_leaves_early_is_no_error(store: str) -> None:
-    script = f"{sys.executable} -m stepmark export --store {store} --format jsonl | head -1"
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
-    assert done.stdout.startswith("{")
-    assert "Traceback" not in done.stderr
+@pytest.mark.parametrize("arguments", [("--help",), ("list",), ("export", "--format", "jsonl")])
+def test_a_reader_that_has_left_is_not_a_condition_that_holds(store: str, arguments: tuple[str, ...]) -> None:
+    """Exit code 1 says that a --fail-on condition holds; 141 is what other programs end with."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "stepmark", *arguments],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "STEPMARK_STORE": store},
+        check=False,
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, b"")

@@ -35,6 +35,9 @@ COMMANDS = {
 }
 """Name and help of each command; its module in this package is imported when it is used."""
 
+READER_LEFT = 128 + signal.SIGPIPE
+"""The exit code of programs that a signal ended, as a shell tells it."""
+
 
 class _LazyGroup(click.Group):
     """A group whose commands are imported one at a time: `--help` imports none of them."""
@@ -73,6 +76,7 @@ def cli() -> None:
 def main() -> None:
     """Entry of the `stepmark` command: errors become two lines and an exit code."""
     signal.signal(signal.SIGTERM, _stop)
+    reader = sys.stdout
     try:
         code = cli.main(standalone_mode=False)
     except StepmarkError as error:
@@ -83,10 +87,12 @@ def main() -> None:
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
-    except BrokenPipeError:
-        # The reader of our output left (`| head`): nothing more to say, and nothing to complain to.
-        sys.stderr.close()
-        sys.exit(0)
+    except SystemExit as end:
+        # The reader of our output left (`| head`). click then wraps the streams, Rich ends while it handles
+        # the error, and both exit with 1, which here says that a --fail-on condition holds.
+        if sys.stdout is reader and not isinstance(end.__context__, BrokenPipeError):
+            raise
+        sys.exit(READER_LEFT)
     sys.exit(code if isinstance(code, int) else 0)
 
 
