@@ -163,3 +163,11 @@ def test_the_longest_sum_that_is_taken_is_exact() -> None:
     lowest = torch.full((1, EXACT_IN_INT32), -128, dtype=torch.int8)
     assert int8_product(lowest, lowest).item() == EXACT_IN_INT32 * 2**14
     assert float_product(lowest, lowest).item() == EXACT_IN_INT32 * 2**14
+
+
+def test_sums_are_exact_under_autocast() -> None:
+    """Which makes products of float32 ones of 16 bits: sums of thousands would keep their first 8 bits."""
+    x8, w8 = codes(5, 1500, seed=1), codes(7, 1500, seed=2)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.equal(float_product(x8, w8), exact(x8, w8))
+        assert torch.equal(int8_product(x8, w8), exact(x8, w8))

@@ -349,6 +349,14 @@ def test_autocast_narrows_the_output_as_it_does_of_a_linear_layer(
     assert largest_error(y, layer(x).detach()) <= 2 * TOLERANCES[torch.bfloat16]
 
 
+def test_autocast_leaves_float64_alone_as_it_does_of_a_linear_layer() -> None:
+    layer = SwitchBackLinear(12, 5, dtype=torch.float64)
+    x = torch.randn(4, 12, dtype=torch.float64)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.equal(layer(x), layer.eval()(x))
+        assert layer(x).dtype is layer.to_linear()(x).dtype is torch.float64
+
+
 def test_strides_do_not_matter() -> None:
     layer = SwitchBackLinear(6, 5)
     x = torch.randn(6, 2, 4).permute(2, 1, 0)

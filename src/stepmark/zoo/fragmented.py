@@ -39,10 +39,11 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from stepmark.zoo.kernels import fragmented as kernels
-from stepmark.zoo.kernels.backend import Backend, check_backend, resolve
+from stepmark.zoo.kernels.backend import Backend, check_backend, resolve, resolve_on
 from stepmark.zoo.kernels.fragmented_gate import soft as soft_kernels
 from stepmark.zoo.kernels.fragmented_shortcut import Shortcut
 from stepmark.zoo.kernels.fragmented_sizes import Parameters
+from stepmark.zoo.kernels.undisturbed import without_autocast
 
 Selection = Literal["auto", "soft", "hard"]
 Span = tuple[int, int, int]
@@ -135,9 +136,10 @@ class FragmentedLinear(nn.Module):
     def _compiled(self, x: Tensor, parameters: Parameters, *, soft: bool) -> Tensor:
         if soft:
             return self._by_rows(soft_product, x, parameters)
-        if self.backend == "triton" or (self.backend == "auto" and x.is_cuda):
-            mixed = any(one is not None and one.dtype != x.dtype for one in parameters)
-            dense = mixed or torch.is_autocast_enabled(x.device.type)
+        # Named, the operator says why not; here it would be an error of the compiler's.
+        if self.backend == "triton" or resolve_on(self.backend, x.device):
+            suits = kernels.suits_but_for_rows(x, parameters)
+            dense = not suits or torch.is_autocast_enabled(x.device.type)
             return self._by_rows(masked_product if dense else kernels.hard, x, parameters)
         # Which weights are read depends on values: every new choice would be another graph.
         by_rows: Callable[..., Tensor] = torch.compiler.disable(self._by_rows)  # type: ignore[no-untyped-call]
@@ -257,6 +259,7 @@ class _GroupedProduct(torch.autograd.Function):
         return product
 
     @staticmethod
+    @without_autocast
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
         rows, weight = ctx.saved_tensors

@@ -125,18 +125,18 @@ class LoRAAdapter(nn.Module):
     def by_kernels(self, x: Tensor, layer: Adapted) -> Tensor | None:
         """The output where the backend has kernels for it: not with dropout, nor in the other order. To a
         compiler they are opaque, so it gets them when they are asked for by name. Under autocast all is cast
-        first, as autocast does to products."""
+        first, as autocast does to products: not to those of float64."""
         asked = self.backend == "triton"
         if not (x.is_cuda or asked) or (self.dropout and self.training):
             return None
         if not (asked if torch.compiler.is_compiling() else resolve(self.backend, x)):
             return None
-        if torch.is_autocast_enabled(x.device.type):
+        if torch.is_autocast_enabled(x.device.type) and torch.float64 not in (x.dtype, layer.a.dtype):
             dtype = torch.get_autocast_dtype(x.device.type)
             x, layer = x.to(dtype), layer.to(dtype)
         elif x.dtype in _EXACT_ENOUGH and self.order(x, base=layer.weight is not None) == "product":
             return None
-        return lora_linear(x, layer, only_kernels=asked) if has_kernels(layer) else None
+        return lora_linear(x, layer, only_kernels=asked) if has_kernels(x, layer) else None
 
     def delta(self) -> Tensor:
         """What the adapter adds to a weight of shape (O, I), in float32 at least."""

@@ -24,6 +24,7 @@ from stepmark.zoo.kernels.backend import Backend, check_backend
 from stepmark.zoo.kernels.norm import WIDEST, Parameters
 from stepmark.zoo.kernels.norm_autograd import norm_rows
 from stepmark.zoo.kernels.row_choice import recalled, rows_for_torch, uses_triton
+from stepmark.zoo.kernels.undisturbed import without_autocast
 
 TOLERANCES = {torch.float64: 1e-13, torch.float32: 2e-6, torch.bfloat16: 3e-2, torch.float16: 4e-3}
 """Largest error of an entry of the output or of a gradient, against float64 on the same inputs, relative to
@@ -98,14 +99,21 @@ def layer_norm(
 def _torch_rms_norm(x: Tensor, weight: Tensor | None, _: None, *, eps: float) -> Tensor:
     """Without the functional of the same name, whose Python is a part of what a small call takes."""
     if weight is None or weight.dtype == x.dtype:
-        return torch.rms_norm(x, x.shape[-1:], weight, eps)
+        return _in_its_dtype(torch.rms_norm(x, x.shape[-1:], weight, eps), x)
     return torch.rms_norm(_matched(x, weight), x.shape[-1:], weight, eps).to(x.dtype)
 
 
 def _torch_layer_norm(x: Tensor, weight: Tensor | None, bias: Tensor | None, *, eps: float) -> Tensor:
-    if weight is None or weight.dtype == x.dtype:
-        return torch.layer_norm(x, x.shape[-1:], weight, bias, eps)
-    return torch.layer_norm(_matched(x, weight, bias), x.shape[-1:], weight, bias, eps).to(x.dtype)
+    if (weight is None or weight.dtype == x.dtype) and (bias is None or bias.dtype == x.dtype):
+        return _in_its_dtype(torch.layer_norm(x, x.shape[-1:], weight, bias, eps), x)
+    matched = _matched(x, weight, bias)
+    weight, bias = (None if one is None else one.to(matched.dtype) for one in (weight, bias))
+    return torch.layer_norm(matched, x.shape[-1:], weight, bias, eps).to(x.dtype)
+
+
+def _in_its_dtype(normed: Tensor, x: Tensor) -> Tensor:
+    """In x's dtype: under autocast torch's norms give float32 on CUDA."""
+    return normed if normed.dtype is x.dtype else normed.to(x.dtype)
 
 
 def _in_triton(
@@ -147,6 +155,7 @@ class _RMSNormRows(torch.autograd.Function):
         return normed if weight is None else normed.mul_(weight)
 
     @staticmethod
+    @without_autocast
     def backward(ctx: Any, g: Tensor) -> tuple[Tensor, Tensor | None, None]:
         rows, weight, reciprocal = ctx.saved_tensors
         if torch.is_grad_enabled():  # create_graph=True: whoever asked may differentiate again
@@ -244,9 +253,9 @@ def _widened(x: Tensor, *parameters: Tensor | None) -> Tensor:
 
 
 def _matched(x: Tensor, *parameters: Tensor | None) -> Tensor:
-    """In the parameters' dtype, where there are any."""
-    given = next((parameter for parameter in parameters if parameter is not None), x)
-    return x.to(given.dtype)
+    """In the parameters' dtype, where there are any; in one that holds both, where weight and bias differ."""
+    dtypes = [parameter.dtype for parameter in parameters if parameter is not None]
+    return x.to(torch.promote_types(dtypes[0], dtypes[-1])) if dtypes else x
 
 
 def _counted(features: int) -> int:

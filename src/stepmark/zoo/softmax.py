@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from stepmark.zoo.kernels.backend import Backend, check_backend
-from stepmark.zoo.kernels.row_choice import recalled, uses_triton
+from stepmark.zoo.kernels.row_choice import recalled, rows_for_torch, uses_triton
 from stepmark.zoo.kernels.softmax_autograd import softmax_rows
 
 TOLERANCES = {torch.float64: 1e-14, torch.float32: 1e-6, torch.bfloat16: 4e-3, torch.float16: 5e-4}
@@ -43,8 +43,10 @@ def softmax_reference(x: Tensor, *, dim: int = -1) -> Tensor:
 def softmax(x: Tensor, *, dim: int = -1, backend: Backend = "auto") -> Tensor:
     """One kernel, which keeps its sums in float32 whatever the input: torch's, or along the last dimension on
     CUDA a Triton one where it is faster. Asked for by name, that one takes other dimensions by a copy."""
-    if not _in_triton(backend, x, dim):
+    if dim == -1 and rows_for_torch("softmax", backend, x) is not None:
         return torch.softmax(x, dim)
+    if not _in_triton(backend, x, dim):
+        return torch.softmax(x, dim, x.dtype)  # which autocast would make float32
     return softmax_rows(x) if dim in (-1, x.dim() - 1) else softmax_rows(x.movedim(dim, -1)).movedim(-1, dim)
 
 

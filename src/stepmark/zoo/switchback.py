@@ -41,7 +41,7 @@ from typing import Any, Literal, Self
 import torch
 from torch import Tensor, nn
 
-from stepmark.zoo.kernels.backend import Backend, check_backend, resolve
+from stepmark.zoo.kernels.backend import Backend, check_backend, resolve_on
 from stepmark.zoo.kernels.switchback_plain import PlainCalls
 from stepmark.zoo.quantize import quantize_global, quantize_rowwise
 from stepmark.zoo.switchback_steps import Quantization, StepsWay, SwitchBackSteps
@@ -139,7 +139,7 @@ class SwitchBackLinear(nn.Linear):
         if not is_compiling and self._plain.has(x, weight, bias, self._settings):
             return nn.functional.linear(x, weight, bias)
         kind = x.device.type
-        if torch.is_autocast_enabled(kind):
+        if torch.is_autocast_enabled(kind) and torch.float64 not in (x.dtype, weight.dtype):
             narrow = torch.get_autocast_dtype(kind)
             x, weight = x.to(narrow), weight.to(narrow)
             bias = None if bias is None else bias.to(narrow)
@@ -170,7 +170,7 @@ class SwitchBackLinear(nn.Linear):
     def _uses_kernels(self, x: Tensor) -> bool:
         """Codes that were prepared by plain operations go on with those."""
         usable = x.dtype != torch.float64 and self.weight_codes is None
-        usable = usable and (x.is_cuda or self.backend == "triton") and _resolved(self.backend, x.device)
+        usable = usable and (x.is_cuda or self.backend == "triton") and resolve_on(self.backend, x.device)
         if self.precision == "fp8" and not usable:
             raise ValueError(f"precision='fp8' needs a GPU and 16 or 32 bits, got {x.dtype} on {x.device}")
         return usable
@@ -221,14 +221,6 @@ class SwitchBackLinear(nn.Linear):
         super()._load_from_state_dict(*args, **kwargs)
         if self.weight_codes is not None:
             self.prepare_for_eval()
-
-
-def _resolved(backend: Backend, device: torch.device) -> bool:
-    return resolve(backend, torch.empty(0, device=device))
-
-
-# As torch.compiler.assume_constant_result does, which imports the compiler, and with it Triton, here and now.
-_resolved._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def _check_input(x: Tensor, weight: Tensor) -> None:

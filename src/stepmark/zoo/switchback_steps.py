@@ -13,6 +13,7 @@ from torch.autograd.function import once_differentiable
 
 from stepmark.zoo.int8 import int8_linear_global, int8_linear_rowwise
 from stepmark.zoo.kernels.backend import Backend
+from stepmark.zoo.kernels.undisturbed import without_autocast
 from stepmark.zoo.quantize import dequantize_rowwise, quantize_columnwise, quantize_global, quantize_rowwise
 
 Quantization = Literal["vector", "global"]
@@ -57,6 +58,7 @@ class SwitchBackSteps(torch.autograd.Function):
         return product(x8, codes, x_scale, scale, bias=bias, dtype=x.dtype, backend=backend)
 
     @staticmethod
+    @without_autocast
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         for_x, for_weight, for_bias = ctx.needs_input_grad[:3]

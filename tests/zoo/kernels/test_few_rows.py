@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from stepmark.zoo.kernels import few_rows
+from stepmark.zoo.kernels.launch import Launcher
 from tests.zoo.agreement import largest_error
 from tests.zoo.kernels.stands_in import StandsIn
 from tests.zoo.kernels.thinning import covering, number_of_examples
@@ -135,3 +136,18 @@ def test_what_was_taken_in_a_capture_is_not_remembered(
         monkeypatch.setattr(few_rows, "is_capturing", lambda capturing=capturing: capturing)
         few_rows.add_product(None, a, b)
         assert len(asked) == expected
+
+
+def test_sums_of_more_than_32_bits_are_compiled_for_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel that is remembered takes the whole numbers that it was compiled for."""
+    keys: dict[int, object] = {}
+
+    def note(_: object, __: object, *args: object, key: object, **___: object) -> None:
+        if isinstance(args[2], int):
+            keys[args[2]] = key
+
+    monkeypatch.setattr(Launcher, "__call__", note)
+    for columns in (1 << 29, 1 << 30, 1 << 31):
+        a, b = torch.empty(1, 16, device="meta"), torch.empty(16, columns, device="meta")
+        few_rows._by_tiles(None, a, b, "tile64x64w4-2")
+    assert keys[1 << 29] == keys[1 << 30] != keys[1 << 31]

@@ -173,6 +173,57 @@ def test_compiled_it_is_one_operator(device: str) -> None:
             torch.testing.assert_close(ours.grad, plain.grad)
 
 
+def compiled_and_eager(
+    layer: FragmentedLinear, x: Tensor, *, dynamic: bool | None = None
+) -> tuple[list[Tensor], list[Tensor]]:
+    """Outputs and all gradients of both."""
+    torch.compiler.reset()
+    compiled = torch.compile(layer, backend="aot_eager", fullgraph=True, dynamic=dynamic)
+    x = x.requires_grad_()
+    wanted = [x, *(one for name, one in layer.named_parameters() if name != "selector")]
+    found, expected = ([y, *torch.autograd.grad(y.square().sum(), wanted)] for y in (compiled(x), layer(x)))
+    return found, expected
+
+
+@pytest.mark.parametrize("dynamic", [True, False])
+def test_compiled_it_takes_no_rows_as_it_does_from_python(device: str, dynamic: bool) -> None:
+    """How many rows there are is known when the operator runs."""
+    layer, x = layer_and_input(device, torch.float32, selection="hard")
+    for rows in (x[:0], x.reshape(1, 5, 24)[:, :0]):
+        for one, other in zip(*compiled_and_eager(layer, rows.detach(), dynamic=dynamic), strict=True):
+            torch.testing.assert_close(one, other, rtol=0.0, atol=0.0)
+
+
+def test_a_graph_that_was_traced_with_rows_takes_none(device: str) -> None:
+    layer, x = layer_and_input(device, torch.float32, selection="hard")
+    torch.compiler.reset()
+    compiled = torch.compile(layer, backend="aot_eager", fullgraph=True, dynamic=True)
+    for rows in (x, x[:3], x[:0], x[:2]):
+        torch.testing.assert_close(compiled(rows), layer(rows))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "features", "lies"),
+    [
+        (torch.float64, 24, "straight"),
+        (torch.float32, 2 * fragmented_gate.MOST_FEATURES, "straight"),
+        (torch.float32, 24, "turned"),
+    ],
+)
+def test_compiled_it_computes_densely_what_there_are_no_kernels_for(
+    device: str, dtype: torch.dtype, features: int, lies: str
+) -> None:
+    torch.manual_seed(0)
+    shape = (features, 10, 4, 3, True)
+    layer = FragmentedLinear(*shape, selection="hard", device=device, dtype=dtype, backend="triton")
+    if lies == "turned":
+        layer.compressor = torch.nn.Parameter(layer.compressor.detach().t().contiguous().t())
+    x = torch.randn(5, features, device=device, dtype=dtype)
+    assert not fragmented.suits(x, layer._own_parameters())
+    for one, other in zip(*compiled_and_eager(layer, x), strict=True):
+        torch.testing.assert_close(one, other)
+
+
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_the_dense_way_is_the_definition(device: str, dtype: torch.dtype) -> None:
     x, parameters = draw((5, 8, 4, 17, 3), dtype, device)

@@ -240,6 +240,12 @@ def test_candidates_for_many_rows_are_launchable(dtype: torch.dtype, rows: int, 
         assert {name for table in tables for name in table} <= set(plans), "no plan is left out for nothing"
 
 
+@pytest.mark.parametrize(("narrow", "has"), [((1 << 17) - 1, True), (1 << 17, False)])
+def test_rows_are_sorted_where_32_bits_hold_the_compressors_offsets(narrow: int, has: bool) -> None:
+    plans = fragmented.candidates(Sizes(4096, 8, 2048, 96, narrow, torch.bfloat16, False))
+    assert any(name.startswith("sorted") for name in plans) is has
+
+
 def test_a_plan_that_was_taken_in_a_capture_is_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[bool] = []
 

@@ -15,6 +15,7 @@ from stepmark.zoo.kernels.lora_function import has_kernels, lora_linear
 from stepmark.zoo.kernels.lora_sizes import Adapted
 from stepmark.zoo.lora import LoRAAdapter, LoRALinear
 from tests.zoo.kernels.lora_cases import Case, assert_near, drawn, truth_of
+from tests.zoo.kernels.stands_in import StandsIn
 
 DTYPES = [torch.float32, torch.bfloat16, torch.float16]
 KINDS = ["biased", "linear", "adapter"]
@@ -201,23 +202,48 @@ def test_compiled_it_is_the_same_without_a_break(kind: str, wants_dx: bool, devi
 
 
 def test_what_kernels_do_not_know_goes_to_torch() -> None:
-    a, b = torch.ones(16, 4), torch.ones(4, 16)
-    assert has_kernels(Adapted(None, None, a, b, 1.0))
-    assert not has_kernels(Adapted(None, None, a.double(), b.double(), 1.0))
-    assert not has_kernels(Adapted(None, None, torch.ones(16, 65), torch.ones(65, 16), 1.0))
-    assert not has_kernels(Adapted(None, None, torch.ones(24, 4), b, 1.0))
-    assert not has_kernels(Adapted(None, None, a, torch.ones(4, 20), 1.0))
-    assert not has_kernels(Adapted(None, None, torch.ones(4, 16).t(), b, 1.0))
-    assert not has_kernels(Adapted(torch.ones(16, 16, requires_grad=True), None, a, b, 1.0))
-    assert not has_kernels(Adapted(torch.ones(16, 16), torch.ones(16, requires_grad=True), a, b, 1.0))
-    assert not has_kernels(Adapted(torch.ones(32, 16).t(), None, a, torch.ones(4, 32), 1.0))
+    x, a, b = torch.ones(3, 16), torch.ones(16, 4), torch.ones(4, 16)
+    assert has_kernels(x, Adapted(None, None, a, b, 1.0))
+    assert not has_kernels(x.double(), Adapted(None, None, a.double(), b.double(), 1.0))
+    assert not has_kernels(x, Adapted(None, None, torch.ones(16, 65), torch.ones(65, 16), 1.0))
+    assert not has_kernels(torch.ones(3, 24), Adapted(None, None, torch.ones(24, 4), b, 1.0))
+    assert not has_kernels(x, Adapted(None, None, a, torch.ones(4, 20), 1.0))
+    assert not has_kernels(x, Adapted(None, None, torch.ones(4, 16).t(), b, 1.0))
+    assert not has_kernels(x, Adapted(torch.ones(16, 16, requires_grad=True), None, a, b, 1.0))
+    assert not has_kernels(x, Adapted(torch.ones(16, 16), torch.ones(16, requires_grad=True), a, b, 1.0))
+    assert not has_kernels(x, Adapted(torch.ones(32, 16).t(), None, a, torch.ones(4, 32), 1.0))
 
 
-@pytest.mark.parametrize("name", ["weight", "bias", "a", "b"])
+@pytest.mark.parametrize("name", ["x", "weight", "bias", "a", "b"])
 def test_kernels_are_for_one_dtype(name: str) -> None:
+    x = torch.ones(3, 16)
     layer = Adapted(torch.ones(16, 16), torch.ones(16), torch.ones(16, 4), torch.ones(4, 16), 1.0)
-    assert has_kernels(layer)
-    assert not has_kernels(layer._replace(**{name: getattr(layer, name).bfloat16()}))
+    assert has_kernels(x, layer)
+    if name == "x":
+        x = x.bfloat16()
+    else:
+        layer = layer._replace(**{name: getattr(layer, name).bfloat16()})
+    assert not has_kernels(x, layer)
+
+
+@pytest.mark.parametrize("name", ["x", "weight", "bias", "a", "b"])
+def test_kernels_are_for_one_device(name: str, stands_in: StandsIn) -> None:
+    """A plan that is remembered launches with addresses alone: another device's are not known on this one."""
+    shapes = {"x": (3, 16), "weight": (16, 16), "bias": (16,), "a": (16, 4), "b": (4, 16)}
+    tensors = {one: stands_in.tensor(*shape) for one, shape in shapes.items()}
+    x = tensors.pop("x")
+    assert has_kernels(x, Adapted(**tensors, scale=1.0))
+    moved = {"x": x, **tensors, name: stands_in.tensor(*shapes[name], device=1)}
+    x = moved.pop("x")
+    assert not has_kernels(x, Adapted(**moved, scale=1.0))
+
+
+def test_autocast_leaves_float64_alone_as_it_does_in_torch(device: str) -> None:
+    layer = layer_of(device, dtype=torch.float64)
+    x = torch.randn(5, 32, device=device, dtype=torch.float64)
+    with torch.autocast(device, dtype=torch.bfloat16):
+        y = layer(x)
+    assert torch.equal(y, layer(x))
 
 
 def test_layers_of_mixed_dtypes_say_what_torch_says(device: str) -> None:

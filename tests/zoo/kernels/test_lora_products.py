@@ -91,6 +91,43 @@ def test_the_fused_product_is_the_reference(forward: bool, rank: int, device: st
     assert_near(out, truth_of(case).y if forward else truth_of(case).x, torch.float16)
 
 
+def shifted(matrix: torch.Tensor) -> torch.Tensor:
+    """The same at an address that is no multiple of 16."""
+    other = matrix.new_empty(matrix.numel() + 1)[1:].view(matrix.shape).copy_(matrix)
+    assert other.data_ptr() % 16
+    return other
+
+
+@pytest.mark.parametrize(
+    ("forward", "lies"), covering([True, False], ["shifted", "weight shifted", "rows apart"])
+)
+def test_the_fused_product_takes_what_descriptors_do_not(forward: bool, lies: str, device: str) -> None:
+    """A plan is remembered by sizes, and how the next input lies is not among them."""
+    case = drawn((130,), 64, 144, 5, dtype=torch.float16, device=device)
+    truth = truth_of(case)
+    way = lora_products.fused(case.sizes, Tile(64, 16, 64, 4, 3), Tile(128, 128, 64, 4, 3), forward=forward)
+    z, layer = case.x if forward else case.g, case.layer
+    assert_near(way(z, layer)[0], truth.y if forward else truth.x, torch.float16)
+    if lies == "shifted":
+        z = shifted(z)
+    elif lies == "weight shifted":
+        assert layer.weight is not None
+        layer = layer._replace(weight=shifted(layer.weight))
+    else:
+        z = torch.cat([z, z[:, :3]], dim=1)[:, : z.shape[1]]
+    assert_near(way(z, layer)[0], truth.y if forward else truth.x, torch.float16)
+
+
+def test_what_a_descriptor_takes_is_not_copied() -> None:
+    matrix = torch.empty(4, 32, dtype=torch.float16)
+    for taken in (matrix, matrix[:, :24], matrix[1:, 8:]):
+        assert lora_products._round(taken) is taken
+    for other in (matrix[:, 1:9], matrix[:1].expand(4, 32), torch.empty(4, 33, dtype=torch.float16)[:, :32]):
+        copied = lora_products._round(other)
+        assert copied.is_contiguous()
+        assert copied.data_ptr() not in (other.data_ptr(), matrix.data_ptr())
+
+
 @pytest.mark.parametrize(("forward", "kind", "dtype"), covering([True, False], KINDS, DTYPES))
 def test_blocks_of_rows_are_the_reference(forward: bool, kind: str, dtype: torch.dtype, device: str) -> None:
     """Blocks, steps and columns that are cut off; rows that lie apart as those that do not."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import pytest
 import torch
 
 from stepmark.zoo.kernels import lora_ways
-from stepmark.zoo.kernels.lora_sizes import Sizes
+from stepmark.zoo.kernels.launch import Launcher, is_launchable
+from stepmark.zoo.kernels.lora_sizes import Adapted, Sizes
 from stepmark.zoo.kernels.lora_ways import Plan, backward_ways, dense_in_rows, forward_ways, plan_for
 from tests.zoo.kernels.lora_cases import drawn
 
@@ -45,6 +47,26 @@ def test_rows_up_to_a_power_of_two_have_the_same_ways() -> None:
         for needs_dx in (True, False):
             few, many = (backward_ways(sizes(one), needs_dx=needs_dx) for one in (rows, most))
             assert [*few] == [*many]
+
+
+@pytest.mark.parametrize("rows", [1 << 21, (1 << 21) + 1, 1 << 22])
+@pytest.mark.parametrize("needs_dx", [True, False])
+def test_every_way_has_grids_that_a_device_takes(
+    rows: int, needs_dx: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A choice is shared by all rows up to a power of two; nothing is computed of tensors on "meta"."""
+    grids: list[tuple[int, int, int]] = []
+    monkeypatch.setattr(Launcher, "__call__", lambda _, grid, *__, **___: grids.append(grid))
+    empty = partial(torch.empty, dtype=torch.bfloat16, device="meta")
+    layer = Adapted(empty(32, 64), empty(32), empty(64, 8), empty(8, 32), 1.0)
+    x, g, s = empty(rows, 64), empty(rows, 32), empty(rows, 8)
+    for make in forward_ways(sizes(rows)).values():
+        make()(x, layer)
+    for make_back in backward_ways(sizes(rows), needs_dx=needs_dx).values():
+        make_back()(g, x, s, layer)
+    assert grids
+    assert all(map(is_launchable, grids))
+    assert any(name.startswith("spread") for name in forward_ways(sizes(rows))) == (rows == 1 << 21)
 
 
 def test_float32_and_odd_features_have_no_descriptors() -> None:

@@ -11,7 +11,8 @@ from torch import Tensor
 from stepmark.zoo.kernels import row_choice
 from stepmark.zoo.kernels.dispatch import rehearsing
 from stepmark.zoo.kernels.row_choice import recalled, rows_for_torch, uses_triton
-from stepmark.zoo.norms import layer_norm, rms_norm
+from stepmark.zoo.norms import layer_norm, layer_norm_reference, rms_norm
+from stepmark.zoo.softmax import softmax
 
 WIDEST = 64
 
@@ -108,6 +109,16 @@ def test_what_a_kernel_cannot_take_is_torchs_or_refused(
     assert measured == []
 
 
+def test_rows_that_32_bits_do_not_count_are_torchs_or_refused(
+    measured: list[tuple[str, tuple[int | str, ...]]], device: str
+) -> None:
+    x = torch.ones(1, device=device).expand(1 << 31, 8)
+    assert not uses_triton("auto", "exp", (x,), widest=WIDEST, ways=ways)
+    with pytest.raises(ValueError, match="2147483648 rows; the kernel takes up to 2147"):
+        uses_triton("triton", "exp", (x,), widest=WIDEST, ways=ways)
+    assert measured == []
+
+
 def test_where_torch_was_chosen_its_operator_gets_the_shape_of_a_row(
     measured: list[tuple[str, tuple[int | str, ...]]],
 ) -> None:
@@ -124,6 +135,7 @@ def test_where_torch_was_chosen_its_operator_gets_the_shape_of_a_row(
         "without a weight": ("exp", "auto", x),
         "a weight to be cast": ("exp", "auto", x, says_cuda(8, dtype=torch.float16)),
         "a bias": ("exp", "auto", x, weight, says_cuda(8)),
+        "a bias to be cast": ("exp", "auto", x, weight, says_cuda(8, dtype=torch.float16)),
         "on the CPU": ("exp", "auto", torch.randn(5, 8, requires_grad=True), weight),
     }
     found = {what: rows_for_torch(*given) for what, given in others.items()}  # type: ignore[arg-type]
@@ -132,6 +144,42 @@ def test_where_torch_was_chosen_its_operator_gets_the_shape_of_a_row(
         assert rows_for_torch("exp", "auto", x, weight) is None
     with rehearsing():
         assert rows_for_torch("exp", "auto", x, weight) is None
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert rows_for_torch("exp", "auto", x, weight) is None
+
+
+def test_a_bias_of_another_dtype_does_not_go_the_way_of_those_before(
+    measured: list[tuple[str, tuple[int | str, ...]]],
+) -> None:
+    """As the parameters of a norm may have that was cast by hand: torch's own operator refuses them."""
+    x, weight = says_cuda(5, 8, dtype=torch.bfloat16), says_cuda(8, dtype=torch.bfloat16)
+    biases = says_cuda(8, dtype=torch.bfloat16), says_cuda(8)
+    for bias in biases:
+        found = layer_norm(x, weight, bias, backend="torch")
+        assert found.dtype is torch.bfloat16
+        expected = layer_norm_reference(x.double(), weight.double(), bias.double())
+        torch.testing.assert_close(found.double(), expected, rtol=0.0, atol=3e-2)
+    assert rows_for_torch("layer_norm", "torch", x, weight, biases[0]) == (8,)
+    assert rows_for_torch("layer_norm", "torch", x, weight, biases[1]) is None
+
+
+def test_under_autocast_torchs_way_keeps_the_dtype_that_a_kernels_has(
+    measured: list[tuple[str, tuple[int | str, ...]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On CUDA autocast computes norms and softmax in float32 and leaves them so."""
+    x, weight = (says_cuda(*shape, dtype=torch.bfloat16) for shape in ((5, 8), (8,)))
+    for name in ("rms_norm", "layer_norm"):
+        plain = getattr(torch, name)
+        monkeypatch.setattr(torch, name, lambda *given, plain=plain: plain(*given).float())
+    softmax_of = torch.softmax
+    monkeypatch.setattr(
+        torch, "softmax", lambda x, dim, dtype=None: softmax_of(x, dim, dtype or torch.float32)
+    )
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        for _ in range(2):  # chosen, and remembered
+            assert rms_norm(x, weight, backend="torch").dtype is torch.bfloat16
+            assert layer_norm(x, weight, backend="torch").dtype is torch.bfloat16
+            assert softmax(x, backend="torch").dtype is torch.bfloat16
 
 
 def test_where_the_kernel_was_chosen_or_parameters_are_cast_torch_is_not_called_at_once(

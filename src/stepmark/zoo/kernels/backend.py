@@ -41,6 +41,15 @@ def resolve(backend: Backend, x: Tensor) -> bool:
     return not why_not
 
 
+def resolve_on(backend: Backend, device: torch.device) -> bool:
+    """The same for tensors of a device: to a compiler that traces, a constant."""
+    return resolve(backend, torch.empty(0, device=device))
+
+
+# As torch.compiler.assume_constant_result does, which imports the compiler, and with it Triton, here and now.
+resolve_on._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
 @cache
 def has_triton() -> bool:
     """Found, not imported: importing it takes a second."""

@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from stepmark.zoo.kernels.launch import Launcher
+from stepmark.zoo.kernels.undisturbed import without_autocast
 
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 
@@ -46,6 +47,7 @@ class _MeanLoss(torch.autograd.Function):
         return loss
 
     @staticmethod
+    @without_autocast
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         logits, labels, levels = ctx.saved_tensors

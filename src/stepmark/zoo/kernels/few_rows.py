@@ -84,7 +84,8 @@ def _by_tiles(into: Tensor | None, a: Tensor, b: Tensor, name: str) -> Tensor:
     if splits > 1:
         options = {"SPLITS": splits, "AT_ONCE": ADDED_AT_ONCE, "ADD": into is not None, "num_warps": 4}
         number = rows * columns
-        add((-(-number // ADDED_AT_ONCE), 1, 1), parts, out, number, key=(splits, into is None), **options)
+        key = (splits, into is None, number < 1 << 31)  # compiled for 32 bits where they hold it
+        add((-(-number // ADDED_AT_ONCE), 1, 1), parts, out, number, key=key, **options)
     return out
 
 

@@ -23,7 +23,9 @@ def few_rows_product(
     for turn in tl.range(0, steps, num_stages=STAGES):
         k = (split * steps + turn) * STEP + tl.arange(0, STEP)
         left = tl.load(
-            a + row[:, None] * depth + k[None, :], there[:, None] & (k < depth)[None, :], other=0.0
+            a + row.to(tl.int64)[:, None] * depth + k[None, :],
+            there[:, None] & (k < depth)[None, :],
+            other=0.0,
         )
         right = tl.load(
             b + k.to(tl.int64)[:, None] * b_stride + column.to(tl.int64)[None, :] * b_step,
@@ -35,7 +37,7 @@ def few_rows_product(
             total += acc
             acc = tl.zeros((ROWS, TILE), tl.float32)
     acc += total
-    target = c + (split * rows + row)[:, None] * columns + column[None, :]
+    target = c + (split * rows + row).to(tl.int64)[:, None] * columns + column[None, :]
     known = there[:, None] & inside[None, :]
     if ADD:
         acc += tl.load(target, known, other=0.0).to(tl.float32)
@@ -45,11 +47,11 @@ def few_rows_product(
 @triton.jit
 def add_splits(parts, c, number, SPLITS: tl.constexpr, AT_ONCE: tl.constexpr, ADD: tl.constexpr):
     """The sums of all splits, `number` each, into c or added to it."""
-    at = tl.program_id(0) * AT_ONCE + tl.arange(0, AT_ONCE)
+    at = tl.program_id(0).to(tl.int64) * AT_ONCE + tl.arange(0, AT_ONCE)
     inside = at < number
     total = tl.zeros((AT_ONCE,), tl.float32)
     for split in tl.static_range(SPLITS):
-        total += tl.load(parts + split * number + at, inside, other=0.0)
+        total += tl.load(parts + tl.cast(number, tl.int64) * split + at, inside, other=0.0)
     if ADD:
         total += tl.load(c + at, inside, other=0.0)
     tl.store(c + at, total, inside)

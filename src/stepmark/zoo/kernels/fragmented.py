@@ -27,6 +27,7 @@ from stepmark.zoo.kernels.fragmented_plans import (
 from stepmark.zoo.kernels.fragmented_sizes import Parameters, Sizes, sizes_of
 from stepmark.zoo.kernels.fragmented_sorted import SortedPlan
 from stepmark.zoo.kernels.launch import is_elsewhere, is_launchable
+from stepmark.zoo.kernels.undisturbed import without_autocast
 
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 Plan = Callable[..., Found]
@@ -42,14 +43,21 @@ OPERATION = "fragmented-hard/2"
 
 LARGEST_STRIDE = 1 << 26
 """Between rows: offsets of few rows are computed in 32 bits."""
+LARGEST_COMPRESSOR = 1 << 31
+"""Its entries: the same, where rows are sorted."""
 
 _plans: dict[tuple[Any, ...], Plan] = {}
 
 
 def suits(x: Tensor, parameters: Parameters) -> bool:
-    """Whether there are kernels for these sizes and dtypes, as the parameters lie in memory. A plan is
+    """Whether there are kernels for these sizes and dtypes, as the parameters lie in memory."""
+    return suits_but_for_rows(x, parameters) and x.numel() > 0
+
+
+def suits_but_for_rows(x: Tensor, parameters: Parameters) -> bool:
+    """What can be asked while torch.compile traces, to which the number of rows may be any. A plan is
     remembered by x's dtype, so all have to have that."""
-    if x.dtype not in DTYPES or not 0 < x.shape[-1] <= MOST_FEATURES or x.numel() == 0:
+    if x.dtype not in DTYPES or not 0 < x.shape[-1] <= MOST_FEATURES:
         return False
     dtype, device = x.dtype, x.get_device()
     return all(
@@ -174,7 +182,8 @@ def _for_many(sizes: Sizes, *, has_few: bool) -> dict[str, Plan]:
     if sizes.rows > MOST_ROWS_OF_A_TILE or not has_few:
         groups = GROUPS_OF_FLOAT32 if sizes.dtype is torch.float32 else GROUPS
         plans |= {name: GroupsPlan(sizes, **options) for name, options in groups.items()}
-    if sizes.rows > MOST_ROWS_OF_A_TILE and sizes.narrow > 0 and sizes.dtype is not torch.float32:
+    is_sorted = sizes.rows > MOST_ROWS_OF_A_TILE and 0 < sizes.narrow * sizes.features < LARGEST_COMPRESSOR
+    if is_sorted and sizes.dtype is not torch.float32:
         plans |= {name: SortedPlan(sizes, **options) for name, options in SORTED.items()}
     return {name: plan for name, plan in plans.items() if all(map(is_launchable, plan.grids))}
 
@@ -196,6 +205,7 @@ class _Hard(torch.autograd.Function):
         return y
 
     @staticmethod
+    @without_autocast
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> Gradients:
         x, *parameters, chosen, hidden = ctx.saved_tensors
@@ -207,8 +217,11 @@ class _Hard(torch.autograd.Function):
     "stepmark::fragmented_hard", mutates_args=(), schema=f"{FORWARD} -> (Tensor, Tensor, Tensor)"
 )
 def operator(x: Tensor, *tensors: Any) -> Found:
-    """Under torch.compile what the tensors are like is known when it runs."""
+    """Under torch.compile how many rows there are is known when it runs."""
     parameters = Parameters(*tensors)
+    if x.shape[0] == 0:
+        nothing: Found = _shapes(x, *tensors)
+        return nothing
     if not suits(x, parameters) or not resolve("triton", x):
         raise ValueError(
             f"expected at most {MOST_FEATURES} features in one of {DTYPES}, got {x.shape[1]} in {x.dtype}"
@@ -219,7 +232,7 @@ def operator(x: Tensor, *tensors: Any) -> Found:
 
 
 @operator.register_fake
-def _(x: Tensor, *tensors: Any) -> Found:
+def _shapes(x: Tensor, *tensors: Any) -> Found:
     _, weight, compressor, *_ = tensors
     chosen = x.new_empty(x.shape[0], dtype=torch.int32)
     return x.new_empty(x.shape[0], weight.shape[2]), x.new_empty(x.shape[0], compressor.shape[1]), chosen
@@ -230,9 +243,12 @@ def _(x: Tensor, *tensors: Any) -> Found:
     mutates_args=(),
     schema=f"{BACKWARD} -> (Tensor, Tensor, Tensor, Tensor)",
 )
+@without_autocast
 def backward_operator(*tensors: Tensor) -> Gradients:
     """Of x, weight, compressor and decompressor."""
     x, chosen, hidden, grad, selector, weight, compressor, decompressor = tensors
+    if x.shape[0] == 0:
+        return tuple(one.new_zeros(one.shape) for one in (x, weight, compressor, decompressor))
     needed = (True, False, True, True, True, False)
     parameters = Parameters(selector, weight, compressor, decompressor, None)
     every = gradients((x, chosen, hidden), parameters, grad, needed, hard=True)

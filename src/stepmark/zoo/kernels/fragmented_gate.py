@@ -21,6 +21,7 @@ from torch.autograd.function import once_differentiable
 from stepmark.zoo.kernels.few_rows import add_product
 from stepmark.zoo.kernels.fragmented_sizes import Parameters, next_power
 from stepmark.zoo.kernels.launch import Launcher
+from stepmark.zoo.kernels.undisturbed import without_autocast
 
 MOST_FEATURES = 16384
 """A row is held by one program."""
@@ -89,6 +90,7 @@ class _Soft(torch.autograd.Function):
         return y
 
     @staticmethod
+    @without_autocast
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> Gradients:
         x, selector, weight, compressor, decompressor, bias, probability, hidden, *parts = ctx.saved_tensors

@@ -17,6 +17,7 @@ from torch.nn.functional import silu
 
 from stepmark.zoo.kernels.backend import Backend, resolve
 from stepmark.zoo.kernels.launch import Launcher
+from stepmark.zoo.kernels.undisturbed import without_autocast
 
 TOLERANCES = {torch.float32: 2e-6, torch.bfloat16: 8e-3, torch.float16: 1e-3}
 """Largest error of output and gradient against float64 on the same input, relative to the largest entry: of
@@ -51,6 +52,7 @@ class _SiluGate(torch.autograd.Function):
         return out
 
     @staticmethod
+    @without_autocast
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
         (packed,) = ctx.saved_tensors

@@ -14,11 +14,12 @@ from torch import Tensor
 
 from stepmark.zoo.kernels.lora_sizes import Adapted, Gradients
 from stepmark.zoo.kernels.lora_ways import ALIGNED, DTYPES, MOST_RANKS, Plan, dense_in_rows, plan_for
+from stepmark.zoo.kernels.undisturbed import autocast_off, without_autocast
 
 
-def has_kernels(layer: Adapted) -> bool:
+def has_kernels(x: Tensor, layer: Adapted) -> bool:
     """For its dtype, rank, features and layout, and only where W and the bias are frozen. A plan is
-    remembered by x's dtype, which is A's, so all have to have that."""
+    remembered by x's dtype and launches where x lies, so all have to be like x."""
     weight, bias, a, b, _ = layer
     inputs, rank = a.shape
     if a.dtype not in DTYPES or rank > MOST_RANKS or inputs % ALIGNED or b.shape[1] % ALIGNED:
@@ -26,7 +27,7 @@ def has_kernels(layer: Adapted) -> bool:
     frozen = [one for one in (weight, bias) if one is not None]
     if any(one.requires_grad for one in frozen):
         return False
-    dtype, device = a.dtype, a.get_device()
+    dtype, device = x.dtype, x.get_device()
     return all(
         one.dtype is dtype and one.get_device() == device and one.is_contiguous() for one in (a, b, *frozen)
     )
@@ -65,6 +66,7 @@ class _LoRA(torch.autograd.Function):
         return y
 
     @staticmethod
+    @without_autocast
     def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
         x, s, weight, a, b = ctx.saved_tensors
         layer = Adapted(weight, None, a, b, ctx.scale)
@@ -127,7 +129,8 @@ def _backward_operator(  # noqa: PLR0917
     """dx is empty where it is not wanted: an operator always returns tensors."""
     rows, layer = dense_in_rows(x), Adapted(weight, None, a, b, scale)
     plan = plan_for(rows, layer, only_kernels=only_kernels)
-    dx, da, db = plan.backward(dense_in_rows(g), rows, s, layer, needs_dx=needs_dx)
+    with autocast_off():
+        dx, da, db = plan.backward(dense_in_rows(g), rows, s, layer, needs_dx=needs_dx)
     return x.new_empty(0) if dx is None else dx.view(x.shape), da, db
 
 

@@ -39,9 +39,9 @@ def _store_factor(out, total, features, F, R, RANK_FIRST: tl.constexpr, BR: tl.c
     """out is (F, R), or (R, F) rank first."""
     ranks = tl.arange(0, BR)
     if RANK_FIRST:
-        at = out + features[:, None] + ranks[None, :] * F
+        at = out + features[:, None] + ranks.to(tl.int64)[None, :] * F
     else:
-        at = out + features[:, None] * R + ranks[None, :]
+        at = out + features.to(tl.int64)[:, None] * R + ranks[None, :]
     tl.store(at, total.to(out.dtype.element_ty), mask=(features < F)[:, None] & (ranks < R)[None, :])
 
 
@@ -55,7 +55,7 @@ def _sum(
     within = (features < F)[:, None] & (ranks < R)[None, :]
     total = tl.zeros((BF, BR), dtype=tl.float32)
     for split in range(SPLITS):
-        at = parts + (split * F + features)[:, None] * R + ranks[None, :]
+        at = parts + (tl.cast(split, tl.int64) * F + features)[:, None] * R + ranks[None, :]
         total += tl.load(at, mask=within, other=0.0)
     _store_factor(out, total, features, F, R, RANK_FIRST, BR)
 
@@ -73,10 +73,10 @@ def gradients_kernel(
     first = split * tl.cdiv(tl.cdiv(T, SPLITS), BT) * BT
     last = min(T, first + tl.cdiv(tl.cdiv(T, SPLITS), BT) * BT)
     if tile < tiles_of_x:
-        to = da + split * inputs * R
+        to = da + split.to(tl.int64) * inputs * R
         _strip(x, h, to, tile, first, last, inputs, R, stride_x, False, BT, BF, BR, PRECISION)
     else:
-        to, of_g = db + split * outputs * R, tile - tiles_of_x
+        to, of_g = db + split.to(tl.int64) * outputs * R, tile - tiles_of_x
         _strip(g, s, to, of_g, first, last, outputs, R, stride_g, SPLITS == 1, BT, BF, BR, PRECISION)
 
 

@@ -29,8 +29,8 @@ def _thin_and_wide(
         p_at, p_step = p + depth[:, None] * R + ranks[None, :], BK * R
         m_at, m_step = m + depth[:, None] + columns.to(tl.int64)[None, :] * K, BK
     else:
-        p_at, p_step = p + depth[:, None] + ranks[None, :] * K, BK
-        m_at, m_step = m + depth.to(tl.int64)[:, None] * N + columns[None, :], BK * N
+        p_at, p_step = p + depth[:, None] + ranks.to(tl.int64)[None, :] * K, BK
+        m_at, m_step = m + depth.to(tl.int64)[:, None] * N + columns[None, :], tl.cast(N, tl.int64) * BK
     in_rows, in_columns, in_ranks = (rows < T)[:, None], (columns < N)[None, :], (ranks < R)[None, :]
     thin = tl.zeros((BM, BR), dtype=tl.float32)
     wide = tl.zeros((BM, BN), dtype=tl.float32)
@@ -59,7 +59,10 @@ def _thin_and_wide(
 def _q_of(q, columns, N, first, R, FORWARD: tl.constexpr, BR: tl.constexpr):
     """BR of its ranks, from the first."""
     ranks = first + tl.arange(0, BR)
-    at = q + (ranks[:, None] * N + columns[None, :] if FORWARD else ranks[:, None] + columns[None, :] * R)
+    if FORWARD:
+        at = q + ranks.to(tl.int64)[:, None] * N + columns[None, :]
+    else:
+        at = q + ranks[:, None] + columns.to(tl.int64)[None, :] * R
     return tl.load(at, mask=(ranks < R)[:, None] & (columns < N)[None, :], other=0.0)
 
 
@@ -85,7 +88,8 @@ def _store(out, tile, rows, columns, T, N):
 def _thin_of(thin, rows, T, first, R, BR: tl.constexpr):
     ranks = first + tl.arange(0, BR)
     within = (rows < T)[:, None] & (ranks < R)[None, :]
-    return tl.load(thin + rows[:, None] * R + ranks[None, :], mask=within, other=0.0)
+    at = thin + rows.to(tl.int64)[:, None] * R + ranks[None, :]
+    return tl.load(at, mask=within, other=0.0)
 
 
 @triton.jit

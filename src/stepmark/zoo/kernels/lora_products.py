@@ -29,6 +29,9 @@ from stepmark.zoo.kernels.lora_launch import (
 )
 from stepmark.zoo.kernels.lora_sizes import Adapted, Outputs, Product, Sizes, Tile
 
+ROUND = 16
+"""Bytes."""
+
 
 def whole(sizes: Sizes, tile: Tile, *, forward: bool) -> Product:
     rows, depth, columns, rank = sizes.product(forward)
@@ -144,10 +147,11 @@ def fused(sizes: Sizes, thin_tile: Tile, tile: Tile, *, forward: bool) -> Produc
 
     def way(z: Tensor, layer: Adapted) -> Outputs:
         weight, bias, a, b, _ = layer
+        assert weight is not None
         _, thin = part(z, layer)
         out = z.new_empty(shape)
-        z_rows = TensorDescriptor.from_tensor(rows_of(z), [tile.rows, tile.depth])
-        tiles = TensorDescriptor.from_tensor(weight, block)
+        z_rows = TensorDescriptor.from_tensor(_round(rows_of(z)), [tile.rows, tile.depth])
+        tiles = TensorDescriptor.from_tensor(_round(weight), block)
         q = b if forward else a
         out_tiles = TensorDescriptor.from_tensor(rows_of(out), [tile.rows, tile.columns])
         given = (z_rows, tiles, out_tiles, thin, q, bias if biased else z, rows, depth, columns)
@@ -155,6 +159,15 @@ def fused(sizes: Sizes, thin_tile: Tile, tile: Tile, *, forward: bool) -> Produc
         return out, thin
 
     return way
+
+
+def _round(matrix: Tensor) -> Tensor:
+    """With rows that begin at multiples of 16 bytes and do not overlap, as descriptors want them; others are
+    copied."""
+    stride = matrix.stride(0)
+    if matrix.data_ptr() % ROUND == 0 and stride * matrix.itemsize % ROUND == 0 and stride >= matrix.shape[1]:
+        return matrix
+    return matrix.clone(memory_format=torch.contiguous_format)
 
 
 def torch_spread(sizes: Sizes, *, forward: bool) -> Product:

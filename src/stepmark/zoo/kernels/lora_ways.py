@@ -12,6 +12,7 @@ from torch import Tensor
 from stepmark.zoo.kernels import lora_gradients, lora_products
 from stepmark.zoo.kernels.backend import is_interpreted
 from stepmark.zoo.kernels.dispatch import choose, is_for_a_graph
+from stepmark.zoo.kernels.launch import is_launchable
 from stepmark.zoo.kernels.lora_sizes import Adapted, Backward, Gradients, Outputs, Product, Sizes, Tile
 
 Way = TypeVar("Way", Product, Backward)
@@ -86,9 +87,9 @@ def _products(sizes: Sizes) -> dict[str, Callable[..., Product]]:
     if not sizes.rows:
         return {}
     thin = thin_tile(sizes)
-    made: dict[str, Callable[..., Product]] = {
-        f"spread{thin}": partial(lora_products.spread, sizes, thin, SPREAD)
-    }
+    made: dict[str, Callable[..., Product]] = {}
+    if is_launchable((1, -(-sizes.most_rows // SPREAD.rows), 1)):  # a choice is for all rows up to these
+        made[f"spread{thin}"] = partial(lora_products.spread, sizes, thin, SPREAD)
     made |= {f"whole{tile}": partial(lora_products.whole, sizes, tile) for tile in whole_tiles(sizes)}
     made |= {f"rows{tile}": partial(lora_products.in_rows, sizes, tile) for tile in rows_tiles(sizes)}
     return made | {

@@ -14,6 +14,7 @@ from torch import Tensor
 from stepmark.zoo.kernels import norm
 from stepmark.zoo.kernels.norm import Gradients, Parameters
 from stepmark.zoo.kernels.norm_tiling import backward_tiling, forward_tiling
+from stepmark.zoo.kernels.undisturbed import without_autocast
 
 
 def norm_rows(x: Tensor, parameters: Parameters, *, eps: float, centred: bool) -> Tensor:
@@ -40,6 +41,7 @@ class NormRows(torch.autograd.Function):
         return y
 
     @staticmethod
+    @without_autocast
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         x, weight, bias, moments = ctx.saved_tensors
         parameters = Parameters(weight, bias)

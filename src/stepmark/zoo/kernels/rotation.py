@@ -16,6 +16,7 @@ from torch.autograd.function import once_differentiable
 
 from stepmark.zoo.kernels.backend import Backend, resolve
 from stepmark.zoo.kernels.launch import Launcher
+from stepmark.zoo.kernels.undisturbed import without_autocast
 from stepmark.zoo.rope import rotate
 
 TOLERANCES = {torch.float32: 5e-7, torch.bfloat16: 8e-3, torch.float16: 1e-3}
@@ -69,6 +70,7 @@ class _RotatedHeads(torch.autograd.Function):
         return query, key, value
 
     @staticmethod
+    @without_autocast
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
         cos, sin = ctx.saved_tensors

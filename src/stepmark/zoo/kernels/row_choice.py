@@ -15,12 +15,13 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from stepmark.zoo.kernels import dispatch
 from stepmark.zoo.kernels.backend import Backend, resolve
-from stepmark.zoo.kernels.dispatch import Key, choose, is_for_a_graph
+from stepmark.zoo.kernels.dispatch import Key, _rehearsal, choose, is_for_a_graph
 
 Operation = Callable[..., Tensor]
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)
+MOST_ROWS = (1 << 31) - 1 - (1 << 16)
+"""Their numbers have 32 bits, those of a tile that ends behind the last too."""
 
 _decided: dict[Hashable, bool] = {}
 _torch_takes: dict[Hashable, torch.Size] = {}
@@ -29,14 +30,17 @@ _torch_takes: dict[Hashable, torch.Size] = {}
 _has_cuda: bool = torch.backends.cuda.is_built()  # type: ignore[no-untyped-call]
 _is_capturing: Callable[[], bool] = torch._C._cuda_isCurrentStreamCapturing if _has_cuda else lambda: False
 """Whether the current stream is; a torch without CUDA cannot be asked."""
+_has_autocast: Callable[[], bool] = torch._C._is_any_autocast_enabled
+_has_gradients, _is_compiling = torch.is_grad_enabled, torch.compiler.is_compiling
 
 
 def rows_for_torch(
     name: str, backend: Backend, x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None
 ) -> torch.Size | None:
     """The shape of a row, where torch's operator was decided for on tensors like these, on CUDA, and takes
-    them unchanged. It checks them itself, so that less need be known of them than of a kernel's."""
-    if not x.is_cuda or torch.compiler.is_compiling() or dispatch._rehearsal.is_on or _is_capturing():
+    them unchanged. It checks them itself, so that less need be known of them than of a kernel's. Under
+    autocast it gives float32, whatever it takes."""
+    if not x.is_cuda or _is_compiling() or _rehearsal.is_on or _is_capturing() or _has_autocast():
         return None
     return _torch_takes.get(_plain_place(name, backend, x, weight, bias))
 
@@ -46,7 +50,7 @@ def recalled(
 ) -> bool | None:
     """What was decided on tensors like these, on CUDA: Triton or not, or nothing yet. Such tensors have been
     checked before; asking costs less than checking."""
-    if dispatch._rehearsal.is_on or _is_capturing():
+    if _rehearsal.is_on or _is_capturing():
         return None
     return _decided.get(_place(name, backend, x, weight, bias))
 
@@ -81,16 +85,17 @@ def remember(in_triton: bool, name: str, backend: Backend, *tensors: Tensor | No
 def _plain_place(
     name: str, backend: Backend, x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None
 ) -> Hashable:
-    """Of a decision for torch. A bias that alone wants gradients shares one: only its speed depends on it."""
-    trained = x.requires_grad or (weight is not None and weight.requires_grad)
+    """Of a decision for torch. A bias that alone wants gradients shares one: only its speed depends on it.
+    Vectors have the rows' dtype there, or torch would refuse them; to compare is less than to hash."""
+    trained, dtype = x.requires_grad or (weight is not None and weight.requires_grad), x.dtype
     return (
         name,
         backend,
         x.shape,
-        x.dtype,
-        trained and torch.is_grad_enabled(),
-        None if weight is None else weight.dtype,
-        bias is None,
+        dtype,
+        trained and _has_gradients(),
+        None if weight is None else weight.dtype is dtype,
+        None if bias is None else bias.dtype is dtype,
     )
 
 
@@ -101,7 +106,7 @@ def _place(
     return (
         name,
         backend,
-        torch.is_grad_enabled(),
+        _has_gradients(),
         x.shape,
         x.dtype,
         x.requires_grad,
@@ -127,8 +132,13 @@ def _why_not(tensors: Sequence[Tensor | None], widest: int) -> str | None:
     for one in tensors:
         if one is not None and one.dtype not in DTYPES:
             return f"the kernel computes in float32, and a tensor is {one.dtype}"
-    width = 1 if tensors[0] is None else tensors[0].shape[-1]
-    return f"a row of {width} entries; the kernel takes up to {widest}" if width > widest else None
+    x = tensors[0]
+    assert x is not None
+    width = x.shape[-1]
+    if width > widest:
+        return f"a row of {width} entries; the kernel takes up to {widest}"
+    num_rows = x.numel() // width
+    return f"{num_rows} rows; the kernel takes up to {MOST_ROWS}" if num_rows > MOST_ROWS else None
 
 
 def _choose(

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from stepmark.zoo.kernels import softmax
 from stepmark.zoo.kernels.softmax_tiling import FEW_ROWS, backward_tiling, forward_tiling
+from stepmark.zoo.kernels.undisturbed import without_autocast
 
 
 def softmax_rows(x: Tensor) -> Tensor:
@@ -32,6 +33,7 @@ class SoftmaxRows(torch.autograd.Function):
         return shares
 
     @staticmethod
+    @without_autocast
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
         (shares,) = ctx.saved_tensors
         if torch.is_grad_enabled():  # create_graph=True: whoever asked may differentiate again

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from stepmark.zoo.kernels.switchback import Kept, backward, forward
+from stepmark.zoo.kernels.undisturbed import without_autocast
 
 
 class SwitchBack(torch.autograd.Function):
@@ -23,6 +24,7 @@ class SwitchBack(torch.autograd.Function):
         return y
 
     @staticmethod
+    @without_autocast
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         return *backward(grad, Kept(*ctx.saved_tensors), ctx.way, needs=ctx.needs), None, None, None

@@ -30,6 +30,7 @@ from stepmark.zoo.kernels.switchback import (
 )
 from stepmark.zoo.kernels.switchback_autograd import SwitchBack
 from stepmark.zoo.kernels.switchback_choice import chosen
+from stepmark.zoo.kernels.undisturbed import autocast_off
 
 
 def linear(
@@ -100,12 +101,13 @@ def switchback_gradients(grad: Tensor, x: Tensor, weight: Tensor, how: str, aske
     """Of x and of the weight, as far as they are asked for ("x", "w" or "xw"); the others are empty."""
     way = _decided(x, weight, how)
     grad_x = grad_weight = None
-    if "x" in asked and way is None:
-        grad_x = grad @ weight
-    elif "x" in asked and way is not None:
-        grad_x = input_gradient(grad, *turned_codes(weight, way), way)
-    if "w" in asked:
-        grad_weight = grad.t() @ x
+    with autocast_off():
+        if "x" in asked and way is None:
+            grad_x = grad @ weight
+        elif "x" in asked and way is not None:
+            grad_x = input_gradient(grad, *turned_codes(weight, way), way)
+        if "w" in asked:
+            grad_weight = grad.t() @ x
     return [grad.new_empty(0) if one is None else one for one in (grad_x, grad_weight)]
 
 
@@ -158,7 +160,8 @@ def _(x: Tensor, weight: Tensor, _bias: Tensor | None, how: str) -> list[Tensor]
 def switchback_kept_gradients(grad: Tensor, kept: list[Tensor], how: str) -> list[Tensor]:
     """Of x and of the weight."""
     needs = Needs(x=True, weight=True, bias=False)
-    found = backward(grad, Kept(*kept), _keeping(how, grad), needs=needs)
+    with autocast_off():
+        found = backward(grad, Kept(*kept), _keeping(how, grad), needs=needs)
     return [one for one in found if one is not None]
 
 
