@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,10 +13,12 @@ from sqlalchemy import text
 
 from stepmark import keeping
 from stepmark.analysis import run_summary
-from stepmark.analysis.run_summary import VERSION
+from stepmark.analysis.run_summary import VERSION, summarize_run
 from stepmark.errors import StoreError, UsageError
 from stepmark.keeping import case_history, machines, refresh, refresh_all, take_in
-from stepmark.records.run import RunStatus
+from stepmark.pipeline import judged
+from stepmark.records.run import Judgement, Recording, RunStatus
+from stepmark.records.run_summary import RunSummary
 from stepmark.store.store import Store
 from tests.store.dated_runs import dated, keep_summarized
 from tests.support.recordings import make_recording
@@ -65,6 +68,73 @@ def test_a_run_whose_head_is_damaged_is_in_nobodys_way_either(store: Store) -> N
         connection.execute(text("UPDATE run_records SET record = '{}'"))
     assert refresh_all(store) == 1
     assert store.head(dated(1).run.id).verdicts == ()
+
+
+def test_a_run_that_cannot_be_judged_is_named_and_in_nobodys_way(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Older runs come after newer ones: each of them would wait for ever."""
+    for number in (1, 2, 3):
+        store.add_recording(dated(number))
+    bad = dated(2).run.id
+
+    def stumble(recording: Recording) -> Judgement:
+        if recording.run.id == bad:
+            raise ZeroDivisionError("division by zero")
+        return judged(recording)
+
+    monkeypatch.setattr(keeping, "judged", stumble)
+    assert refresh_all(store, batch=2) == 3
+    assert [head.verdicts for head in store.heads(None) if head.id == bad] == [()]
+    assert len(store.case_points(DENSE)) == 2
+    assert f"run {bad} is listed without verdicts: ZeroDivisionError: division by zero" in caplog.text
+
+
+def test_what_comes_out_as_no_number_is_not_kept(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.add_recording(dated(1))
+
+    def without_spread(judgement: Judgement) -> RunSummary:
+        summary = summarize_run(judgement)
+        return replace(summary, cases=tuple(replace(case, error=math.nan) for case in summary.cases))
+
+    monkeypatch.setattr(keeping, "summarize_run", without_spread)
+    assert refresh_all(store) == 1
+    assert "is not a number" in caplog.text
+    assert store.case_points(DENSE) == ()
+
+
+@pytest.mark.parametrize("passing", [StoreError("runs.db is locked by another process"), MemoryError()])
+def test_what_may_pass_is_no_reason_to_give_a_run_up(
+    store: Store, monkeypatch: pytest.MonkeyPatch, passing: Exception
+) -> None:
+    store.add_recording(dated(1))
+
+    def refuse(_: Recording) -> Judgement:
+        raise passing
+
+    with monkeypatch.context() as busy:
+        busy.setattr(keeping, "judged", refuse)
+        with pytest.raises(type(passing)):
+            refresh(store, limit=5)
+    assert refresh(store, limit=5) == 1
+    assert len(store.case_points(DENSE)) == 1
+
+
+def test_a_run_that_cannot_be_shown_is_refused(store: Store) -> None:
+    shown: list[str] = []
+
+    def show(recording: Recording, judgement: Judgement) -> None:
+        shown.append(judgement.run.id)
+        if recording.run.id == dated(2).run.id:
+            raise OverflowError("year out of range")
+
+    assert take_in(store, dated(1), show=show)
+    with pytest.raises(StoreError, match="cannot be shown: OverflowError: year out of range"):
+        take_in(store, dated(2), show=show)
+    assert shown == [dated(1).run.id, dated(2).run.id]
+    assert store.search().total == 1
 
 
 def test_a_run_from_elsewhere_is_taken_in_with_its_summary(store: Store) -> None:

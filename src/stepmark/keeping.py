@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
 import msgspec
 
 from stepmark.analysis.machine_noise import noise_of_machine
@@ -11,10 +16,11 @@ from stepmark.pipeline import judged
 from stepmark.records.comparison import RunSpread
 from stepmark.records.history import CaseHistory
 from stepmark.records.record import Record
-from stepmark.records.run import Recording, RunStatus
+from stepmark.records.run import Judgement, Recording, RunStatus
 from stepmark.records.run_summary import KnownMachine, RunSummary
 from stepmark.store.store import Store
 
+LOG = logging.getLogger("stepmark")
 NUM_LOOKED_AT = 200
 """Newest runs of a machine that tell about its noise: what it was like long ago says little."""
 NUM_NAMED = 3
@@ -32,7 +38,8 @@ class MachineNoise(Record, frozen=True, kw_only=True):
 def refresh(store: Store, *, limit: int) -> int:
     """Summarize finished runs that are not yet, or by older rules, at most so many; how many were done.
 
-    A run takes as long as judging it does: call it again rather than with a large limit.
+    A run takes as long as judging it does: call it again rather than with a large limit. One that cannot be
+    judged is named in the log, and is in nobody's way.
     """
     ids = store.stale(version=VERSION, limit=limit)
     for run_id in ids:
@@ -40,19 +47,20 @@ def refresh(store: Store, *, limit: int) -> int:
     return len(ids)
 
 
-def take_in(store: Store, recording: Recording) -> bool:
+def take_in(
+    store: Store, recording: Recording, *, show: Callable[[Recording, Judgement], object] | None = None
+) -> bool:
     """Keep a whole run from elsewhere, with its summary; False where the very same one is there already.
 
     Whatever stops it from being judged is wrong with the run, and it is refused: from then on every page that
-    shows it would stumble.
+    shows it would stumble. `show` makes what will be made of it, to see that nothing else does.
     """
-    try:
-        summary = summarize_run(judged(recording))
-    except Exception as error:
-        raise Unjudgeable(
-            f"run {recording.run.id} cannot be judged: {type(error).__name__}: {error}",
-            remedy="was it changed by hand, or written by another stepmark?",
-        ) from error
+    with _refusing(recording, "judged"):
+        judgement = judged(recording)
+        summary = _numbers_known(summarize_run(judgement))
+    if show is not None:
+        with _refusing(recording, "shown"):
+            show(recording, judgement)
     added = store.add_recording(recording)
     if added and recording.run.status is not RunStatus.RUNNING:
         store.keep_summary(summary)
@@ -96,12 +104,39 @@ def machines(store: Store) -> tuple[MachineNoise, ...]:
 
 
 def _summary(store: Store, run_id: str) -> RunSummary:
+    """Of a run that cannot be judged one that says nothing: it will not get better, and others wait."""
     try:
-        return summarize_run(judged(store.load(run_id)))
-    except StoreError as error:
-        if isinstance(error.__cause__, msgspec.MsgspecError):
-            return unreadable(run_id)  # it will not get better; the next time the store may be less busy
-        raise
+        return _numbers_known(summarize_run(judged(store.load(run_id))))
+    except Exception as error:
+        if isinstance(error, MemoryError) or _may_pass(error):
+            raise
+        LOG.warning("run %s is listed without verdicts: %s: %s", run_id, type(error).__name__, error)
+        return unreadable(run_id)
+
+
+def _may_pass(error: Exception) -> bool:
+    """A store that is busy or full is another one the next time; a record that cannot be read is not."""
+    return isinstance(error, StoreError) and not isinstance(error.__cause__, msgspec.MsgspecError)
+
+
+def _numbers_known(summary: RunSummary) -> RunSummary:
+    """What is not a number has no place in a history, nor in SQLite; estimates see to themselves."""
+    for case in summary.cases:
+        if math.isnan(case.error):
+            raise ValueError(f"the spread of {case.phase} of {case.case} is not a number")
+    return summary
+
+
+@contextmanager
+def _refusing(recording: Recording, what: str) -> Iterator[None]:
+    """Anything that stops it, as a refusal."""
+    try:
+        yield
+    except Exception as error:
+        raise Unjudgeable(
+            f"run {recording.run.id} cannot be {what}: {type(error).__name__}: {error}",
+            remedy="was it changed by hand, or written by another stepmark?",
+        ) from error
 
 
 def _no_case(store: Store, case_id: str) -> UsageError:

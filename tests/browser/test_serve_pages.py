@@ -74,7 +74,7 @@ def test_runs_are_searched_filtered_and_opened(watch: Watch, served: Serving) ->
     page.get_by_label("Search").fill("sweep")
     page.get_by_label("Search").press("Enter")
     expect(page.get_by_role("row")).to_have_count(2)
-    page.goto(f"{served.address}/?since=2027-01-18&until=2027-01-19")
+    page.goto(f"{served.address}/?since=2026-01-18&until=2026-01-19")
     expect(page.get_by_role("row")).to_have_count(3)
     page.get_by_role("link", name=run_id(3)).click()
     expect(page).to_have_url(f"{served.address}/runs/{run_id(3)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 import zlib
 
 import msgspec
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from stepmark.errors import StoreError
+from stepmark.interchange import run_bundle
 from stepmark.interchange.run_bundle import BundleTooLarge, from_bundle, to_bundle
 from stepmark.published.reference_file import to_reference
 from stepmark.records.run import FORMAT, Recording
@@ -68,6 +70,65 @@ def test_a_small_file_that_unpacks_to_a_huge_one_is_noticed_early() -> None:
     assert len(packed) < 2**17
     with pytest.raises(BundleTooLarge, match="1 MiB"):
         from_bundle(packed, max_bytes=2**20)
+
+
+def with_orders(*orders: tuple[str, ...]) -> Recording:
+    recording = make_recording(num_launches=1)
+    return replace(recording, launches=(replace(recording.launches[0], round_orders=orders),))
+
+
+def test_an_order_that_comes_often_is_held_once() -> None:
+    found = from_bundle(to_bundle(with_orders(*[("dense", "mine"), ("mine", "dense")] * 500)))
+    orders = found.launches[0].round_orders
+    assert len(orders) == 1000
+    assert len({id(order) for order in orders}) == 2
+
+
+@pytest.mark.parametrize("limit", ["MAX_LINE_VALUES", "MAX_VALUES"])
+def test_more_values_than_fit_into_memory_are_refused_before_they_are_read(
+    monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    """A byte of a bundle may become ten thousand in memory."""
+    recording = make_recording()
+    lines = gzip.decompress(to_bundle(recording)).splitlines()
+    numbers = [line.count(b",") + line.count(b"[") + line.count(b"{") for line in lines]
+    number = max(numbers) if limit == "MAX_LINE_VALUES" else sum(numbers)
+    monkeypatch.setattr(run_bundle, limit, number)
+    from_bundle(to_bundle(recording))
+    monkeypatch.setattr(run_bundle, limit, number - 1)
+    with pytest.raises(BundleTooLarge, match="values"):
+        from_bundle(to_bundle(recording))
+
+
+def test_orders_of_rounds_do_not_count_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There are as many as there were rounds, and each is held once."""
+    plain = make_recording(num_launches=1)
+    lines = gzip.decompress(to_bundle(plain)).splitlines()
+    number = sum(line.count(b",") + line.count(b"[") + line.count(b"{") for line in lines)
+    monkeypatch.setattr(run_bundle, "MAX_VALUES", number + 2)
+    from_bundle(to_bundle(with_orders(*[("dense", "mine")] * 1000)))
+
+
+def test_a_small_bundle_stays_small() -> None:
+    """Of two million orders a few hundred kilobytes were, and two gigabytes became."""
+    packed = to_bundle(with_orders(*[("ab",)] * 2_000_000))
+    assert len(packed) < 2**19
+    tracemalloc.start()
+    try:
+        with pytest.raises(BundleTooLarge):
+            from_bundle(packed)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 100 * 2**20
+
+
+def test_a_line_that_nests_without_end_is_no_bundle() -> None:
+    """Whatever stands before the type of a trial is passed over, however deep it is."""
+    head = gzip.decompress(to_bundle(make_recording())).splitlines()[0]
+    deep = b'{"cell":' + b"[" * 100_000 + b"]" * 100_000 + b',"type":"launch"}'
+    with pytest.raises(StoreError, match="no run bundle"):
+        from_bundle(gzip.compress(head + b"\n" + deep))
 
 
 def test_a_newer_format_is_told_apart_from_garbage() -> None:

@@ -20,16 +20,20 @@ def postgresql_url() -> Iterator[str]:
         yield url
 
 
+@pytest.fixture
+def empty_url(postgresql_url: str) -> str:
+    """The same server, with nothing in its database."""
+    engine = create_engine(postgresql_url)
+    with engine.begin() as connection:
+        connection.execute(text("DROP SCHEMA public CASCADE"))
+        connection.execute(text("CREATE SCHEMA public"))
+    engine.dispose()
+    return postgresql_url
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def empty_store(request: pytest.FixtureRequest) -> Iterator[Store]:
     """A new store in every database there is."""
-    url = "sqlite://"
-    if request.param == "postgresql":
-        url = request.getfixturevalue("postgresql_url")
-        engine = create_engine(url)
-        with engine.begin() as connection:
-            connection.execute(text("DROP SCHEMA public CASCADE"))
-            connection.execute(text("CREATE SCHEMA public"))
-        engine.dispose()
+    url = request.getfixturevalue("empty_url") if request.param == "postgresql" else "sqlite://"
     with Store.open(url) as opened:
         yield opened

@@ -9,6 +9,7 @@ from pathlib import Path
 from stepmark.store import schema
 
 _LATER = {
+    "0007": ["ALTER TABLE runs DROP COLUMN origin", "ALTER TABLE runs DROP COLUMN owner"],
     "0006": [
         "DROP TABLE case_summaries",
         "DROP TABLE run_summaries",

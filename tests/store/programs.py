@@ -4,6 +4,8 @@ python -m tests.store.programs contend NUM_WRITERS NUM_TRIALS URL...    writers 
 python -m tests.store.programs kill NUM_KILLS SEED URL...               writers killed at random moments
 python -m tests.store.programs fill LIMIT URL                           append until the disk is full
 python -m tests.store.programs attempt URL...                           begin a run in a store, new or not
+python -m tests.store.programs hold URL [finished]                      begin a run, say its id, and live on
+python -m tests.store.programs resume URL RUN                           the same with a run that is there
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from stepmark.errors import StoreError
+from stepmark.records.environment import LoadFacts
 from stepmark.records.run import RunStatus
 from stepmark.records.trial import LaunchTrial
 from stepmark.store import migration  # noqa: F401  so that forked writers need not import it
@@ -107,11 +110,29 @@ def attempt(*urls: str) -> None:
                 print(json.dumps({"problem": error.problem, "remedy": error.remedy}))
 
 
+def hold(url: str, *finished: str) -> None:
+    with Store.open(url) as store:
+        store.begin(make_run(id="held", status=RunStatus.RUNNING))
+        if finished:
+            store.finish("held", status=RunStatus.INTERRUPTED, finished=1.0, load_end=LoadFacts(time=1.0))
+        print("held", flush=True)
+        time.sleep(60.0)
+
+
+def resume(url: str, run_id: str) -> None:
+    with Store.open(url) as store:
+        store.reopen(run_id)
+        print(run_id, flush=True)
+        time.sleep(60.0)
+
+
 PROGRAMS: dict[str, Callable[..., None]] = {
     "contend": contend,
     "kill": kill,
     "fill": fill,
     "attempt": attempt,
+    "hold": hold,
+    "resume": resume,
 }
 
 if __name__ == "__main__":

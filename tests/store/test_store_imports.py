@@ -83,6 +83,19 @@ def test_runs_are_found_as_before_and_latest_is_a_run(store: Store) -> None:
         store.resolve("20280100-080000-bbbb")
 
 
+def test_a_name_may_begin_like_the_latest(store: Store) -> None:
+    store.save_baseline("latest-good", RUN, saved=1.0)
+    kept = made(document_of("lora"), name="latest.txt")
+    store.add_import(kept)
+    assert (
+        store.resolve_any("latest-good")
+        == store.resolve("latest-good")
+        == store.resolve_any("latest~0")
+        == RUN
+    )
+    assert store.resolve_any("latest.txt") == kept.id
+
+
 def test_an_id_is_taken_once(store: Store) -> None:
     store.add_import(made(document_of("lora")))
     with pytest.raises(StoreError, match="cannot be kept"):

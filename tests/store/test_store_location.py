@@ -70,6 +70,22 @@ def test_memory_is_told_from_files_and_servers() -> None:
     assert memory == [True, True, False, False]
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://me:secret@there:port/db",
+        "postgresql://me:sec@ret@there:70x/db",
+        "://secret@there",
+    ],
+)
+def test_a_url_that_cannot_be_taken_apart_is_refused_without_its_password(url: str) -> None:
+    with pytest.raises(StoreError, match="is not a database URL") as caught:
+        parse(url)
+    assert "sec" not in caught.value.problem
+    assert caught.value.__cause__ is None
+    assert "there" in caught.value.problem
+
+
 def test_what_is_no_url_is_refused() -> None:
     with pytest.raises(StoreError, match=r"'results\.db' is not a database URL"):
         parse("results.db")

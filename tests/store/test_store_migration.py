@@ -15,7 +15,8 @@ from alembic.script import ScriptDirectory
 from msgspec.structs import replace
 from sqlalchemy import create_engine, inspect
 
-from stepmark.errors import StoreError
+from stepmark.errors import StoreError, UsageError
+from stepmark.records.run import RunStatus
 from stepmark.store import migration, schema
 from stepmark.store.migration import migration_config
 from stepmark.store.store import Store
@@ -27,8 +28,8 @@ _NEXT = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0007"
-down_revision = "0006"
+revision = "0008"
+down_revision = "0007"
 
 def upgrade():
     with op.batch_alter_table("launches") as table:
@@ -61,9 +62,9 @@ def release_next(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, last: str) 
     """Pretend that this stepmark knows one migration more."""
     scripts = tmp_path / "50% migrations"
     shutil.copytree(migration.SCRIPTS, scripts)
-    (scripts / "versions" / "r0007_next.py").write_text(_NEXT.format(last=last))
+    (scripts / "versions" / "r0008_next.py").write_text(_NEXT.format(last=last))
     monkeypatch.setattr(migration, "SCRIPTS", scripts)
-    monkeypatch.setattr(schema, "REVISION", "0007")
+    monkeypatch.setattr(schema, "REVISION", "0008")
 
 
 def test_the_migrations_lead_to_the_tables_of_the_code(file: Path, tmp_path: Path) -> None:
@@ -102,11 +103,11 @@ def test_an_older_store_is_migrated_with_what_is_in_it(
     assert rows(file, "SELECT id, run_id, cell, record FROM launches") == before
     assert rows(file, "SELECT count(*) FROM lanes") == [(2,)]
     assert rows(file, "SELECT host FROM launches") == [(None,)]
-    assert rows(file, f"SELECT * FROM {schema.REVISION_TABLE}") == [("0007",)]
+    assert rows(file, f"SELECT * FROM {schema.REVISION_TABLE}") == [("0008",)]
     assert rows(file, "PRAGMA foreign_key_check") == []
 
 
-@pytest.mark.parametrize("revision", ["0001", "0002", "0003", "0004", "0005"])
+@pytest.mark.parametrize("revision", ["0001", "0002", "0003", "0004", "0005", "0006"])
 def test_a_store_of_every_older_stepmark_is_read(tmp_path: Path, revision: str) -> None:
     """Samples without host times, cells without a regime, a lower format: all of it reads as it was."""
     file, recording = tmp_path / "old.db", make_recording(num_launches=2)
@@ -136,6 +137,55 @@ def test_machine_commit_and_suites_of_older_runs_can_be_searched(tmp_path: Path)
     assert rows(file, "PRAGMA foreign_key_check") == []
 
 
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        *('{"id": "r', "", "[]", "7", "[" * 100_000),
+        *('{"environment": null}', '{"environment": {"host": null}}'),
+        '{"environment": {"host": {"hostname": {}}, "repository": {"commit": 1, "dirty": "no"}}}',
+    ],
+)
+def test_a_damaged_record_has_no_facts_and_stops_no_migration(tmp_path: Path, damaged: str) -> None:
+    file, recordings = tmp_path / "old.db", [dated(1), dated(2)]
+    with Store.open(f"sqlite:///{file}") as store:
+        for recording in recordings:
+            store.add_recording(recording)
+    make_old(file, "0005")
+    with sqlite3.connect(file) as connection:
+        connection.execute(
+            "UPDATE runs SET record = ?, suites = ? WHERE id = ?", (damaged, "[]", recordings[0].run.id)
+        )
+    connection.close()
+    with Store.open(f"sqlite:///{file}", create=False) as store:
+        head = store.head(recordings[0].run.id)
+        assert (head.machine, head.commit, head.dirty) == ("", None, False)
+        assert store.load(recordings[1].run.id) == recordings[1]
+        with pytest.raises(StoreError, match="a record that cannot be read"):
+            store.load(recordings[0].run.id)
+
+
+@pytest.mark.parametrize("damaged", ["[", "null", "[1, {}]"])
+def test_a_damaged_list_of_suites_stops_no_migration(tmp_path: Path, damaged: str) -> None:
+    file = tmp_path / "old.db"
+    with Store.open(f"sqlite:///{file}") as store:
+        store.add_recording(dated(1))
+    make_old(file, "0005")
+    rows(file, f"UPDATE runs SET suites = '{damaged}'")
+    with Store.open(f"sqlite:///{file}", create=False) as store:
+        assert store.suites() == ()
+
+
+def test_where_older_runs_are_from_is_not_known(tmp_path: Path) -> None:
+    """Some of them may have been uploaded: none is resumed."""
+    file = tmp_path / "old.db"
+    with Store.open(f"sqlite:///{file}") as store:
+        store.begin(replace(dated(1).run, status=RunStatus.RUNNING))
+    make_old(file, "0006")
+    store = Store.open(f"sqlite:///{file}", create=False)
+    with store, pytest.raises(UsageError, match="did not note where it is from"):
+        store.reopen(dated(1).run.id)
+
+
 def test_device_times_come_back(tmp_path: Path) -> None:
     recording = make_recording(num_launches=1)
     (launch,) = recording.launches
@@ -160,7 +210,7 @@ def test_a_migration_that_fails_changes_nothing(
     with pytest.raises(StoreError, match="no such table: nowhere"):
         Store.open(f"sqlite:///{file}")
     assert rows(file, tables) == before
-    assert rows(file, f"SELECT * FROM {schema.REVISION_TABLE}") == [("0006",)]
+    assert rows(file, f"SELECT * FROM {schema.REVISION_TABLE}") == [("0007",)]
 
 
 def test_a_newer_store_is_refused(file: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stepmark.errors import UsageError
-from stepmark.store.reference import match
+from stepmark.store.reference import is_latest, match
 
 IDS = ("20261116-080000-bbbb", "20261115-091523-k3f9", "20261115-091500-aaaa")
 """Newest first."""
@@ -60,6 +60,24 @@ def test_runs_before_the_latest() -> None:
     with pytest.raises(UsageError, match="'latest~3' is too far back: there are 3 runs") as caught:
         match("latest~3", IDS)
     assert IDS[2] in caught.value.remedy
+
+
+@pytest.mark.parametrize("digits", ["9" * 9, "9" * 10, "9" * 5000, "0" * 5000 + "7", "\u00b2"])
+def test_a_number_that_no_run_has(digits: str) -> None:
+    """Python refuses to read one of more than 4300 digits."""
+    with pytest.raises(UsageError, match=r"too far back|there is no run"):
+        match(f"latest~{digits}", IDS)
+
+
+def test_zeros_in_front_do_not_count() -> None:
+    assert match("latest~0001", IDS) == IDS[1]
+
+
+def test_what_only_begins_like_the_latest_is_a_name() -> None:
+    assert [is_latest(text) for text in ("latest", "latest~2")] == [True, True]
+    assert [is_latest(text) for text in ("latest-good", "latest~", "latest~x", "latest\n", "xlatest")] == [
+        False
+    ] * 5
 
 
 def test_a_baseline_goes_before_the_beginning_of_an_id() -> None:

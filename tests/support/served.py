@@ -19,6 +19,8 @@ from tests.support.trials import EPOCH
 HOSTILE = "<img src=x onerror=alert(1)>"
 STAND_INS = {"report.css": "body{}", "report.js": "", "vega.js": "", **own_texts()}
 DAY = 86400.0
+FIRST = EPOCH - 365 * DAY
+"""When the first of them starts: uploads are of the past."""
 NUM_LAYERS = 12
 CHANGE = 6
 """The first run of the layers suite at the new level."""
@@ -46,14 +48,14 @@ def served_run(
         command=("stepmark", "run", suite),
         repository=RepositoryFacts(commit=sha1(b"%d" % number).hexdigest(), dirty=dirty, branch=branch),
     )
-    begin = EPOCH + number * DAY
+    begin = FIRST + number * DAY
     head = replace(run, id=run_id(number), started=begin, finished=begin + 90.0, environment=environment)
     return replace(recording, run=head)
 
 
 def run_id(number: int) -> str:
     """Of the run on that day."""
-    return f"{datetime.fromtimestamp(EPOCH + number * DAY, tz=UTC):%Y%m%d-%H%M%S}-web{number:02}"
+    return f"{datetime.fromtimestamp(FIRST + number * DAY, tz=UTC):%Y%m%d-%H%M%S}-web{number:02}"
 
 
 def layers() -> Iterator[Recording]:

@@ -68,3 +68,10 @@ def test_without_a_token_there_is_nothing_to_log_in_to(client: TestClient) -> No
     answer = client.get("/login?next=/machines", follow_redirects=False)
     assert (answer.status_code, answer.headers["location"]) == (303, "/machines")
     assert "Log out" not in client.get("/").text
+
+
+def test_a_form_that_is_too_large_is_told_what_it_may_have(guarded: TestClient) -> None:
+    for size in (9000, 9_000_000):
+        answer = guarded.post("/login", data={"token": "x" * size})
+        assert answer.status_code == 413
+        assert "this form may have 8.0 KiB" in answer.text.replace("\u00a0", " ")

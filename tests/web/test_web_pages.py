@@ -116,6 +116,7 @@ def test_the_list_can_be_searched_filtered_and_paged(client: TestClient) -> None
     everything = client.get("/").text
     assert all(run_id(number) in everything for number in (0, 13, 14, 15, 20, 25))
     assert ">main</span>" in everything
+    assert "within 1\u00a0min\u00a030\u00a0s</span>" in everything, "pauses and all"
     page = client.get("/", params={"suite": "layers", "machine": "bench", "limit": 5}).text
     assert f"{NUM_LAYERS} runs, 1 to 5 shown" in page
     (older,) = re.findall(r'rel="next" href="([^"]+)"', page)

@@ -1,4 +1,4 @@
-"""Upkeep: finished runs are summarized in the background, and a store that refuses is left alone."""
+"""Upkeep: finished runs are summarized in the background, and a store that refuses is asked again."""
 
 from __future__ import annotations
 
@@ -36,14 +36,61 @@ def test_what_is_finished_is_summarized_and_what_runs_is_not(
     assert [head.verdicts is None for head in heads] == [True, *[False] * 7]
 
 
-def test_a_store_that_cannot_be_written_ends_it_with_a_word(
-    fresh: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def refuse(_: Store, *, limit: int) -> int:
-        raise StoreError("runs.db is read-only")
+class Refusing:
+    """Refreshes, after it has raised each of these errors."""
 
-    monkeypatch.setattr(upkeep, "refresh", refuse)
+    def __init__(self, *errors: Exception) -> None:
+        self.errors = [*errors]
+        self.done = Event()
+
+    def __call__(self, store: Store, *, limit: int) -> int:
+        if self.errors:
+            raise self.errors.pop(0)
+        number = keeping.refresh(store, limit=limit)
+        if number == 0:
+            self.done.set()
+        return number
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upkeep, "LOOK_AGAIN", 0.01)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (StoreError("runs.db is locked by another process"), "locked by another process"),
+        (MemoryError("too much"), "MemoryError: too much"),
+    ],
+)
+def test_what_goes_wrong_is_said_once_and_tried_again(
+    fresh: Store,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+    said: str,
+) -> None:
+    fresh.add_recording(served_run(1))
+    refresh = Refusing(error, error, error)
+    monkeypatch.setattr(upkeep, "refresh", refresh)
     keeper = upkeep.Upkeep(fresh)
     keeper.start()
+    assert refresh.done.wait(60)
     keeper.stop()
-    assert "read-only" in caplog.text
+    assert fresh.heads(1)[0].verdicts is not None
+    assert [said in record.getMessage() for record in caplog.records] == [True]
+
+
+@pytest.mark.usefixtures("impatient")
+def test_the_next_thing_that_goes_wrong_is_said_too(
+    fresh: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    refresh = Refusing(StoreError("runs.db is locked"), StoreError("no space left for runs.db"))
+    monkeypatch.setattr(upkeep, "refresh", refresh)
+    keeper = upkeep.Upkeep(fresh)
+    keeper.start()
+    assert refresh.done.wait(60)
+    keeper.stop()
+    assert len(caplog.records) == 2

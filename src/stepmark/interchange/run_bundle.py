@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Iterator
 
 import msgspec
+from msgspec.structs import replace
 
 from stepmark.errors import StoreError
 from stepmark.records.run import FORMAT, Recording, Run
@@ -22,6 +23,11 @@ from stepmark.records.trial import LaunchTrial, SoloTrial, Trial
 ENDING = ".jsonl.gz"
 MAX_BYTES = 96 * 2**20
 """Unpacked: forty launches of fifty cases take a quarter of it."""
+MAX_VALUES = 2**20
+"""Numbers, texts and records in it, orders of rounds left out: in memory a record takes many times the size
+of its text. Runs have three hundred or so a trial."""
+MAX_LINE_VALUES = 2**18
+"""The same of one line, orders included: a hundred lanes and two thousand rounds."""
 _PIECE = 2**20
 _GZIP = 16 + zlib.MAX_WBITS
 _RUN = msgspec.json.Decoder(Run)
@@ -45,11 +51,21 @@ def from_bundle(data: bytes, *, max_bytes: int = MAX_BYTES) -> Recording:
     """The recording; never more than `max_bytes` are unpacked, and one line is held at a time."""
     try:
         lines = _lines(data, max_bytes)
-        run = _RUN.decode(next(lines, b""))
+        head = next(lines, b"")
+        num_values = _num_values(head)
+        run = _RUN.decode(head)
         if run.format > FORMAT:
             raise StoreError("this bundle is of a newer stepmark", remedy="upgrade stepmark")
-        trials = [_TRIAL.decode(line) for line in lines]
-    except (zlib.error, EOFError, ValueError) as error:  # msgspec's errors are ValueErrors
+        trials: list[Trial] = []
+        for line in lines:
+            num_values += _num_values(line)
+            trials.append(_TRIAL.decode(line))
+            if isinstance(launch := trials[-1], LaunchTrial):
+                num_values -= sum(len(order) + 1 for order in launch.round_orders)
+                trials[-1] = _with_each_order_once(launch)
+            if num_values > MAX_VALUES:
+                raise _too_many()
+    except (zlib.error, EOFError, ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
         raise StoreError(
             f"this is no run bundle: {error}", remedy="make it anew: stepmark export RUN --format bundle"
         ) from None
@@ -57,6 +73,29 @@ def from_bundle(data: bytes, *, max_bytes: int = MAX_BYTES) -> Recording:
         run=run,
         solos=tuple(trial for trial in trials if isinstance(trial, SoloTrial)),
         launches=tuple(trial for trial in trials if isinstance(trial, LaunchTrial)),
+    )
+
+
+def _num_values(line: bytes) -> int:
+    """At most so many values are in a line of JSON; to be asked before it is read."""
+    number = line.count(b",") + line.count(b"[") + line.count(b"{")
+    if number > MAX_LINE_VALUES:
+        raise _too_many()
+    return number
+
+
+def _with_each_order_once(launch: LaunchTrial) -> LaunchTrial:
+    """A few orders come hundreds of times, and are read as tuples of their own every time."""
+    known: dict[tuple[str, ...], tuple[str, ...]] = {}
+    return replace(
+        launch, round_orders=tuple(known.setdefault(order, order) for order in launch.round_orders)
+    )
+
+
+def _too_many() -> BundleTooLarge:
+    return BundleTooLarge(
+        f"this bundle has more than {MAX_VALUES} values, or {MAX_LINE_VALUES} in one trial",
+        remedy="upload a run of fewer cases or launches",
     )
 
 

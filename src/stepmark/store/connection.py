@@ -6,6 +6,9 @@ the last transactions may be gone. A trial takes seconds to measure and one flus
 Why our own BEGIN: Python's sqlite3 begins a transaction late and always a deferred one, which fails at once,
 without waiting, when another process has written between its first read and its first write. Writers here
 begin with IMMEDIATE, which waits its turn; readers begin deferred and see one snapshot throughout.
+
+PostgreSQL would do neither by itself: each query sees what was committed when it began, and writers go on
+side by side. Readers here ask for one snapshot, writers for a lock that all of them take first.
 """
 
 from __future__ import annotations
@@ -23,12 +26,16 @@ from stepmark.store.location import is_memory
 BUSY_SECONDS = 30.0
 """How long a writer waits for another one."""
 _BEGIN = "stepmark_begin"
+_LOCK = f"SELECT pg_advisory_xact_lock({int.from_bytes(b'stepmark')})"
+"""Until the transaction ends; others that use the same database have hardly chosen the same number."""
 
 
 def connect(url: URL) -> Engine:
     """An engine; nothing is opened before its first connection."""
     if url.get_backend_name() != "sqlite":
-        return create_engine(url)
+        engine = create_engine(url)
+        event.listen(engine, "begin", _take_turn)
+        return engine
     options: dict[str, Any] = {"connect_args": {"timeout": BUSY_SECONDS}}
     if is_memory(url):
         options["poolclass"] = StaticPool
@@ -39,9 +46,21 @@ def connect(url: URL) -> Engine:
     return engine
 
 
+def reading(engine: Engine) -> Engine:
+    """The same engine, for transactions that see one moment throughout."""
+    if engine.dialect.name != "postgresql":
+        return engine
+    return engine.execution_options(isolation_level="REPEATABLE READ")
+
+
 def writing(engine: Engine) -> Engine:
-    """The same engine, for transactions that write."""
-    return engine.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
+    """The same engine, for transactions that write, one after the other.
+
+    On PostgreSQL what a writer sees must not be settled while it waits for its turn.
+    """
+    if engine.dialect.name != "postgresql":
+        return engine.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
+    return engine.execution_options(isolation_level="READ COMMITTED", **{_BEGIN: _LOCK})
 
 
 @contextmanager
@@ -51,7 +70,7 @@ def rebuilding(engine: Engine) -> Iterator[Connection]:
     References are not checked meanwhile: dropping the old table would break all that point to it.
     """
     if engine.dialect.name != "sqlite":
-        with engine.begin() as connection:
+        with writing(engine).begin() as connection:
             yield connection
         return
     with writing(engine).connect() as connection:
@@ -96,3 +115,9 @@ def _prepare(connection: sqlite3.Connection, _: object) -> None:
 
 def _begin(connection: Connection) -> None:
     connection.exec_driver_sql(connection.get_execution_options().get(_BEGIN, "BEGIN"))
+
+
+def _take_turn(connection: Connection) -> None:
+    if connection.dialect.name == "postgresql" and (lock := connection.get_execution_options().get(_BEGIN)):
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {round(1000 * BUSY_SECONDS)}")
+        connection.exec_driver_sql(lock)

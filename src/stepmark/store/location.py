@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from platformdirs import user_data_path
@@ -13,6 +14,8 @@ from stepmark.errors import StoreError, UsageError
 from stepmark.store.trouble import ELSEWHERE, no_runs
 
 VARIABLE = "STEPMARK_STORE"
+_SECRET = re.compile(r"//.*@", re.DOTALL)
+"""User and password; a URL that cannot be read does not say where they end."""
 
 
 def store_url(choice: str | None) -> str:
@@ -37,10 +40,11 @@ def parse(url: str) -> URL:
     """The URL, taken apart."""
     try:
         return make_url(url)
-    except ArgumentError as error:
+    except (ArgumentError, ValueError):  # a port that is no number is a ValueError
         raise StoreError(
-            f"'{url}' is not a database URL", remedy="write a path, or a URL like sqlite:///results.db"
-        ) from error
+            f"'{_SECRET.sub('//***@', url)}' is not a database URL",
+            remedy="write a path, or a URL like sqlite:///results.db or postgresql+psycopg://host:5432/name",
+        ) from None
 
 
 def database_file(url: URL) -> Path | None:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import IntegrityError
 
 from stepmark.errors import StoreError
-from stepmark.store.connection import connect, writing
+from stepmark.store.connection import connect, reading, writing
 from stepmark.store.location import database_file, parse, prepare_file
 from stepmark.store.trouble import explained
 from stepmark.store.version import ready
@@ -52,7 +52,7 @@ class Opened:
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        with explained(self.place), self._engine.connect() as connection:
+        with explained(self.place), reading(self._engine).connect() as connection:
             yield connection
 
     @contextmanager

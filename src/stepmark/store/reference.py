@@ -9,8 +9,14 @@ from difflib import get_close_matches
 from stepmark.errors import UsageError
 
 LATEST = "latest"
-_LATEST = re.compile(rf"{LATEST}(?:~(\d+))?")
+_LATEST = re.compile(rf"{LATEST}(?:~0*([0-9]{{1,9}}))?")
+"""So many digits count every run there will ever be; Python refuses to read numbers of thousands of them."""
 _NUM_SHOWN = 5
+
+
+def is_latest(reference: str) -> bool:
+    """Whether a run is meant by its place in the order of time."""
+    return _LATEST.fullmatch(reference) is not None
 
 
 def match(reference: str, ids: Sequence[str], *, baselines: Mapping[str, str] | None = None) -> str:

@@ -8,9 +8,9 @@ runs ─┬─ run_records, run_suites, cases
 imports
 ceilings
 
-Rows are only ever added; of a run, status, finished and load_end change as it goes on. Summaries alone are
-derived, and may be thrown away: they are made again. A `record` is the JSON of what is only read whole, a
-BLOB is packed little-endian int64. Columns beside them are there to be queried.
+Rows are only ever added; of a run, status, finished, load_end and owner change as it goes on. Summaries
+alone are derived, and may be thrown away: they are made again. A `record` is the JSON of what is only read
+whole, a BLOB is packed little-endian int64. Columns beside them are there to be queried.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-REVISION = "0006"
+REVISION = "0007"
 """What the migrations lead to; a test holds it against them."""
 REVISION_TABLE = "stepmark_schema"
 """A name of our own: another program's Alembic table in the same database is not ours."""
@@ -62,6 +62,8 @@ runs = Table(
     Column("commit_id", Text),
     Column("dirty", Boolean),
     Column("branch", Text),
+    Column("origin", Text),
+    Column("owner", Text),
     Index(None, "machine", "started"),
     Index(None, "branch", "started"),
 )

@@ -16,9 +16,11 @@ from stepmark.store.ceilings import insert_ceilings, load_ceilings
 from stepmark.store.head import RunHead, load_head, load_heads, load_ids
 from stepmark.store.imports import Import, ImportHead, insert_import, load_import, load_import_heads
 from stepmark.store.opened import Opened
+from stepmark.store.owner import this_process
 from stepmark.store.points import load_case_ids, load_facts, load_levels, load_phases, load_points
 from stepmark.store.reading import load_recording, load_run
-from stepmark.store.reference import LATEST, match
+from stepmark.store.reference import is_latest, match
+from stepmark.store.resuming import Origin, check_resumable
 from stepmark.store.search import RunPage, RunQuery, load_branches, load_machines, load_suites, search_runs
 from stepmark.store.summaries import drop_summary, replace_summary, stale_runs
 from stepmark.store.writing import insert_run, insert_trial, update_run
@@ -31,9 +33,9 @@ class Store(Opened):
     """
 
     def begin(self, run: Run) -> None:
-        """Write the head of a run, before anything is measured."""
+        """Write the head of a run, before anything is measured; whoever does owns it until it ends."""
         with self._writing(conflict=f"run {run.id} cannot begin") as connection:
-            insert_run(connection, run)
+            insert_run(connection, run, origin=Origin.MEASURED)
 
     def append(self, run_id: str, trial: Trial) -> None:
         """Add one trial, whole or not at all."""
@@ -46,15 +48,23 @@ class Store(Opened):
             if not update_run(connection, run_id, status=status, finished=finished, load_end=load_end):
                 raise self._no_run(run_id)
 
+    def check_resumable(self, run_id: str) -> None:
+        """Refuse what must not be gone on with; to be asked before anything of the run is executed."""
+        with self._reading() as connection:
+            check_resumable(connection, run_id)
+
     def reopen(self, run_id: str) -> None:
-        """A resumed run is running again: it has no end until it is finished anew."""
+        """A resumed run is running again: it has no end until it is finished anew. Of two processes that
+        resume it at the same moment one is refused."""
         with self._writing() as connection:
-            if not update_run(connection, run_id, status=RunStatus.RUNNING):
+            check_resumable(connection, run_id)
+            if not update_run(connection, run_id, status=RunStatus.RUNNING, owner=this_process()):
                 raise self._no_run(run_id)
             drop_summary(connection, run_id)
 
     def add_recording(self, recording: Recording) -> bool:
-        """Keep a whole run that was measured elsewhere; False where the very same one is there already."""
+        """Keep a whole run that was measured elsewhere; False where the very same one is there already. It
+        cannot be resumed."""
         run_id = recording.run.id
         with self._writing(conflict=f"run {run_id} cannot be kept") as connection:
             known = load_recording(connection, run_id)
@@ -190,7 +200,7 @@ class Store(Opened):
         with self._reading() as connection:
             ids, baselines = load_ids(connection), load_baselines(connection)
             heads = load_import_heads(connection, None)
-        if reference.startswith(LATEST):
+        if is_latest(reference):
             return match(reference, ids)
         names = {head.name: head.id for head in reversed(heads)}
         names |= {baseline.name: baseline.run for baseline in baselines}

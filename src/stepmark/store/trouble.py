@@ -39,6 +39,8 @@ _SQLITE = {
         f"wait until that one has finished, or {ELSEWHERE}",
     ),
 }
+_LOCK_NOT_AVAILABLE = "55P03"
+"""PostgreSQL's code for a turn that did not come in time."""
 _PRIMARY_CODE = 0xFF
 """SQLite's extended codes carry the plain one in their lowest byte."""
 
@@ -68,6 +70,8 @@ def explain(error: Exception, *, place: str) -> StoreError:
     cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
     said = str(cause).strip().partition("\n")[0]
     code = cause.sqlite_errorcode & _PRIMARY_CODE if isinstance(cause, sqlite3.Error) else sqlite3.SQLITE_OK
+    if getattr(cause, "sqlstate", None) == _LOCK_NOT_AVAILABLE:
+        code = sqlite3.SQLITE_BUSY
     if code == sqlite3.SQLITE_CANTOPEN and _on_read_only_disk(place):
         code = sqlite3.SQLITE_READONLY
     problem, remedy = _SQLITE.get(code, ("{place} cannot be used: {said}", ELSEWHERE))

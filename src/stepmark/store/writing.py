@@ -13,12 +13,15 @@ from stepmark.records.run import Run, RunStatus
 from stepmark.records.sample import Sample, pack
 from stepmark.records.trial import LaneTrial, LaunchTrial, SoloTrial, Trial
 from stepmark.store import codec, schema
+from stepmark.store.owner import OWNER, Owner, this_process
+from stepmark.store.resuming import Origin
 
 Row = dict[str, Any]
 
 
-def insert_run(connection: Connection, run: Run) -> None:
-    """The head, and the cases the run is going to measure."""
+def insert_run(connection: Connection, run: Run, *, origin: Origin = Origin.TAKEN_IN) -> None:
+    """The head, and the cases the run is going to measure; it can be resumed where it says so."""
+    begun = origin is Origin.MEASURED and run.status is RunStatus.RUNNING
     suites = tuple(outline.name for outline in run.suites)
     repository = run.environment.repository
     head = {
@@ -33,8 +36,14 @@ def insert_run(connection: Connection, run: Run) -> None:
         "commit_id": repository and repository.commit,
         "dirty": repository and repository.dirty,
         "branch": repository and repository.branch,
+        "origin": origin,
     }
-    progress = _progress(status=run.status, finished=run.finished, load_end=run.load_end)
+    progress = _progress(
+        status=run.status,
+        finished=run.finished,
+        load_end=run.load_end,
+        owner=this_process() if begun else None,
+    )
     connection.execute(insert(schema.runs), head | progress)
     record = codec.RUN.encode(replace(run, cases=(), load_end=None))
     connection.execute(insert(schema.run_records), {"run_id": run.id, "record": record})
@@ -54,10 +63,11 @@ def update_run(
     status: RunStatus,
     finished: float | None = None,
     load_end: LoadFacts | None = None,
+    owner: Owner | None = None,
 ) -> bool:
     """Change what may change of a head; False where there is no such run."""
     change = update(schema.runs).where(schema.runs.c.id == run_id)
-    progress = _progress(status=status, finished=finished, load_end=load_end)
+    progress = _progress(status=status, finished=finished, load_end=load_end, owner=owner)
     return connection.execute(change, progress).rowcount == 1
 
 
@@ -98,11 +108,14 @@ def _insert_launch(connection: Connection, run_id: str, trial: LaunchTrial) -> N
     _insert_all(connection, schema.samples, samples)
 
 
-def _progress(*, status: RunStatus, finished: float | None, load_end: LoadFacts | None) -> Row:
+def _progress(
+    *, status: RunStatus, finished: float | None, load_end: LoadFacts | None, owner: Owner | None
+) -> Row:
     return {
         "status": status,
         "finished": finished,
         "load_end": None if load_end is None else codec.LOAD.encode(load_end),
+        "owner": None if owner is None else OWNER.encode(owner),
     }
 
 

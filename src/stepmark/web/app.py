@@ -30,6 +30,7 @@ from stepmark.web.endpoints import ENDPOINTS
 from stepmark.web.gate import check_write
 from stepmark.web.headers import StrictHeaders
 from stepmark.web.history_page import history_page
+from stepmark.web.intake import Intake
 from stepmark.web.login import log_in, log_out, login_form
 from stepmark.web.machines_page import machines_page
 from stepmark.web.openapi import UPLOAD_PATH, openapi_document
@@ -66,6 +67,7 @@ def make_app(store: Store, *, tokens: Tokens, assets: Assets) -> Starlette:
     )
     app.state.archive = Archive(store)
     app.state.upkeep = Upkeep(store)
+    app.state.intake = Intake()
     app.state.tokens = tokens
     app.state.environment = make_environment(assets)
     app.state.openapi = openapi_document(ENDPOINTS)
@@ -112,8 +114,12 @@ def _openapi(request: Request) -> Response:
 async def _upload(request: Request) -> Response:
     """The token is checked before the body is read."""
     check_write(request.headers, request.app.state.tokens)
-    data = await body_of(request)
-    kept = await run_in_threadpool(partial(keep, request.app.state.archive.store, data))
+    intake: Intake = request.app.state.intake
+    async with intake.place():
+        async with intake.arrival():
+            data = await body_of(request)
+        async with intake.turn():
+            kept = await run_in_threadpool(partial(keep, request.app.state.archive.store, data))
     status = HTTPStatus.CREATED if kept.new else HTTPStatus.OK
     return Response(encode(kept), status_code=status, media_type=JSON, headers={"Location": kept.page})
 

@@ -32,7 +32,8 @@ def login_form(request: Request) -> Response:
 async def log_in(request: Request) -> Response:
     """Sets the cookie, which scripts cannot read and other sites' requests do not carry."""
     tokens: Tokens = request.app.state.tokens
-    form = dict(parse_qsl((await body_of(request, limit=MAX_FORM)).decode(errors="replace")))
+    body = await body_of(request, limit=MAX_FORM, what="this form", remedy="a token is much shorter")
+    form = dict(parse_qsl(body.decode(errors="replace")))
     target = local_path(form.get("next", "/"))
     if tokens.read is not None and not same(form.get("token", "").strip(), tokens.read):
         return ask_for_token(request, target, status=HTTPStatus.UNAUTHORIZED, wrong=True)

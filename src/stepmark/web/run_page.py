@@ -57,10 +57,11 @@ def run_report(request: Request) -> Response:
 
 def report_of(archive: Archive, run_id: str) -> bytes:
     """As HTML; everything in it that users wrote is escaped by its templates."""
-    return archive.answer("report", run_id, _report)
+    return archive.answer("report", run_id, render_report)
 
 
-def _report(found: JudgedRun) -> bytes:
+def render_report(found: JudgedRun) -> bytes:
+    """The report of a run with links to its parts."""
     page = make_page(found.judgement, found.recording)
     parts = f'<nav class="parts" aria-label="Parts of this report"><ul>{render_nav(page)}</ul></nav>'
     return (parts + render_fragment(page, zone=UTC_ZONE)).encode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from http import HTTPStatus
 
 from starlette.requests import Request
@@ -11,9 +12,11 @@ from stepmark.interchange.run_bundle import BundleTooLarge, from_bundle
 from stepmark.keeping import take_in
 from stepmark.records.record import Record
 from stepmark.records.run import Recording
+from stepmark.report import format as show_as
 from stepmark.store.store import Store
 from stepmark.web.bundle_check import flaws_of
 from stepmark.web.problems import Refused
+from stepmark.web.showing import show
 
 MAX_PACKED = 16 * 2**20
 """Bytes of a bundle as it travels."""
@@ -32,15 +35,19 @@ class Uploaded(Record, frozen=True, kw_only=True):
     """Path of the run's page."""
 
 
-async def body_of(request: Request, *, limit: int = MAX_PACKED) -> bytes:
+async def body_of(
+    request: Request,
+    *,
+    limit: int = MAX_PACKED,
+    what: str = "an upload",
+    remedy: str = "upload a run of fewer cases or launches",
+) -> bytes:
     """The body, refused as soon as it is known to be too large."""
     too_large = Refused(
-        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-        f"an upload may have {limit // 2**20} MiB",
-        remedy="upload a run of fewer cases or launches",
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{what} may have {show_as.size(limit)}", remedy=remedy
     )
     declared = request.headers.get("content-length", "")
-    if declared.isdigit() and int(declared) > limit:
+    if declared.isdecimal() and (len(declared) > len(str(limit)) or int(declared) > limit):
         raise too_large
     pieces, size = [], 0
     async for piece in request.stream():
@@ -56,7 +63,7 @@ def keep(store: Store, data: bytes) -> Uploaded:
     recording = _read(data)
     run_id = recording.run.id
     try:
-        new = take_in(store, recording)
+        new = take_in(store, recording, show=show)
     except RunExists as error:
         raise Refused(HTTPStatus.CONFLICT, error.problem, remedy=error.remedy) from None
     except Unjudgeable as error:
@@ -73,7 +80,7 @@ def _read(data: bytes) -> Recording:
         raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, error.problem, remedy=error.remedy) from None
     except StoreError as error:
         raise Refused(HTTPStatus.BAD_REQUEST, error.problem, remedy=error.remedy) from None
-    flaws = [*flaws_of(recording)]
+    flaws = [*flaws_of(recording, now=time.time())]
     if flaws:
         more = f"; and {len(flaws) - _SHOWN_FLAWS} more" if len(flaws) > _SHOWN_FLAWS else ""
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "; ".join(flaws[:_SHOWN_FLAWS]) + more, remedy=REMEDY)

@@ -116,12 +116,12 @@ def _fill() -> None:
             sa.text(
                 "UPDATE runs SET machine = :machine, commit_id = :commit_id, dirty = :dirty WHERE id = :id"
             ).bindparams(sa.bindparam("dirty", type_=sa.Boolean)),
-            [{"id": run_id} | _facts(json.loads(record)) for run_id, _, record in found],
+            [{"id": run_id} | _facts(record) for run_id, _, record in found],
         )
         suites = [
             {"suite": name, "run_id": run_id}
             for run_id, names, _ in found
-            for name in dict.fromkeys(json.loads(names))
+            for name in dict.fromkeys(_names(names))
         ]
         if suites:
             connection.execute(
@@ -129,12 +129,33 @@ def _fill() -> None:
             )
 
 
-def _facts(record: dict[str, Any]) -> dict[str, Any]:
+def _facts(record: str) -> dict[str, Any]:
     """A record that another program damaged has no facts; reading its run says so."""
-    environment = record.get("environment", {})
-    repository = environment.get("repository") or {}
+    environment = _part(_read(record), "environment")
+    repository = _part(environment, "repository")
+    commit, dirty = repository.get("commit"), repository.get("dirty")
+    machine = _part(environment, "host").get("hostname")
     return {
-        "machine": environment.get("host", {}).get("hostname", ""),
-        "commit_id": repository.get("commit"),
-        "dirty": repository.get("dirty"),
+        "machine": machine if isinstance(machine, str) else "",
+        "commit_id": commit if isinstance(commit, str) else None,
+        "dirty": dirty if isinstance(dirty, bool) else None,
     }
+
+
+def _names(suites: str) -> list[str]:
+    """None where the list is damaged."""
+    listed = _read(suites)
+    return [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+
+
+def _part(whole: Any, name: str) -> dict[str, Any]:
+    """Empty where there is nothing, or something else."""
+    part = whole.get(name) if isinstance(whole, dict) else None
+    return part if isinstance(part, dict) else {}
+
+
+def _read(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError, TypeError):
+        return None
