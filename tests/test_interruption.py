@@ -1,16 +1,25 @@
-"""Ctrl-C and SIGTERM: at once, unless a trial is being stored; whichever thread receives the signal."""
+"""Ctrl-C, SIGTERM, SIGHUP: at once, unless a trial is being stored; whichever thread receives the signal."""
 
 from __future__ import annotations
 
 import os
 import signal
 import threading
+from collections.abc import Iterator
 
 import pytest
 
 from stepmark.interruption import Interruption
 
-SIGNALS = [signal.SIGINT, signal.SIGTERM]
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+
+
+@pytest.fixture(autouse=True)
+def heeding_hangups() -> Iterator[None]:
+    """As without nohup, whatever the tests were started with."""
+    before = signal.signal(signal.SIGHUP, lambda *_: None)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 def send(number: int) -> None:
@@ -60,6 +69,14 @@ def test_handlers_are_put_back() -> None:
     with Interruption():
         assert [signal.getsignal(number) for number in SIGNALS] != before
     assert [signal.getsignal(number) for number in SIGNALS] == before
+
+
+def test_who_was_told_to_outlive_the_terminal_does() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with Interruption():
+        send(signal.SIGHUP)
+        with pytest.raises(KeyboardInterrupt):
+            send(signal.SIGTERM)
 
 
 def test_outside_the_main_thread_it_does_nothing() -> None:

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from stepmark.engines.fake import FakeEngine
-from stepmark.errors import Interrupted, Unsupported, UsageError
+from stepmark.errors import EngineError, Interrupted, StoreError, Unsupported, UsageError
 from stepmark.instruments.host_facts import host_facts
 from stepmark.measure.assignment import Assignment, LaunchAssignment, SoloAssignment
 from stepmark.measure.expand import Selection
@@ -22,12 +22,13 @@ from stepmark.records.ceilings import Ceilings, MatrixRate, machine_name
 from stepmark.records.finding import FindingName
 from stepmark.records.memory import DeviceMemory
 from stepmark.records.outcome import Outcome
-from stepmark.records.outline import Axis, SuiteOutline, VariantOutline
+from stepmark.records.outline import Axis, PresetOutline, SuiteOutline, VariantOutline
 from stepmark.records.run import Judgement, Recording, Run, RunStatus
 from stepmark.records.settings import Isolation, Settings
 from stepmark.records.source import BuiltinSource
 from stepmark.records.trial import Role, Trial
 from stepmark.records.verdict import Look, Reason, Verdict, VerdictKind
+from stepmark.store import resuming
 from stepmark.store.store import Store
 
 OUTLINE = SuiteOutline(
@@ -178,6 +179,19 @@ class Stopping(FakeEngine):
         return super().perform(assignment)
 
 
+class Breaking(FakeEngine):
+    """Ends in an error that is nobody's case, during the nth assignment."""
+
+    def __init__(self, error: BaseException, at: int) -> None:
+        super().__init__(OUTLINE, scripts())  # type: ignore[arg-type]
+        self._error, self._at = error, at
+
+    def perform(self, assignment: Assignment) -> Trial:
+        if len(self.performed) == self._at:
+            raise self._error
+        return super().perform(assignment)
+
+
 class Followed:
     """Remembers what a watcher is told."""
 
@@ -280,6 +294,33 @@ def test_an_interrupted_run_is_in_the_store_and_resumes_to_the_same_end(store: S
 
 
 @pytest.mark.parametrize(
+    "error",
+    [EngineError("no more workers"), StoreError("the disk is full"), ZeroDivisionError(), SystemExit()],
+)
+def test_whatever_ends_a_run_it_is_not_left_running(store: Store, error: BaseException) -> None:
+    watcher = Followed()
+    with pytest.raises(type(error)) as caught:
+        measure(order(), engine=Breaking(error, at=SOLOS + 2), store=store, watcher=watcher)
+    assert caught.value is error
+    stored = store.load(watcher.run_id)
+    assert stored.run.status is RunStatus.INTERRUPTED
+    assert len(stored.trials) == SOLOS + 2
+    whole = resume(watcher.run_id, engine=engine_for(), store=store)
+    assert (whole.run.status, len(whole.trials)) == (RunStatus.COMPLETE, ALL)
+
+
+def test_an_error_is_not_hidden_by_a_store_that_fails_too(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(store, "finish", refuse)
+    with pytest.raises(EngineError, match="no more workers"):
+        measure(order(), engine=Breaking(EngineError("no more workers"), at=3), store=store)
+
+
+@pytest.mark.parametrize(
     ("told", "changed"),
     [
         ("torch", {"version": "9.9"}),
@@ -299,6 +340,84 @@ def test_resume_refuses_where_the_new_trials_would_not_belong_to_the_old(
 
     with pytest.raises(UsageError, match=f"{told} changed since"):
         resume(recording.run.id, engine=Elsewhere(OUTLINE, scripts()), store=store)  # type: ignore[arg-type]
+
+
+class Executing(FakeEngine):
+    """Remembers that it was asked to execute what a run brings with it."""
+
+    described = 0
+
+    def describe(self, sources: object, device: str) -> Any:
+        self.described += 1
+        return super().describe((), device)
+
+
+def stopped(store: Store) -> Recording:
+    """A run that was stopped after some trials."""
+    watcher, engine = Followed(), Stopping(OUTLINE, scripts())  # type: ignore[arg-type]
+    engine.stop_at = 5
+    with pytest.raises(Interrupted):
+        measure(order(), engine=engine, store=store, watcher=watcher)
+    return store.load(watcher.run_id)
+
+
+def test_nothing_of_a_run_from_elsewhere_is_executed(store: Store) -> None:
+    """Who uploads a run chooses its sources, its host name, and when it was: it may be the latest."""
+    brought, engine = stopped(store), Executing(OUTLINE, scripts())  # type: ignore[arg-type]
+    with Store.open("sqlite://") as other:
+        other.add_recording(brought)
+        with pytest.raises(UsageError, match="it was measured elsewhere"):
+            resume(other.resolve("latest"), engine=engine, store=other)
+    assert engine.described == 0
+    resume(brought.run.id, engine=engine, store=store)
+    assert engine.described == 1
+
+
+@pytest.mark.parametrize(
+    ("told", "changed"), [("machine", {"hostname": "other"}), ("processor", {"cpu_model": "other"})]
+)
+def test_nothing_of_a_run_of_another_machine_is_executed(
+    store: Store, told: str, changed: dict[str, str]
+) -> None:
+    run, engine = stopped(store).run, Executing(OUTLINE, scripts())  # type: ignore[arg-type]
+    moved = replace(run.environment, host=replace(run.environment.host, **changed))
+    with Store.open("sqlite://") as other:
+        other.begin(replace(run, environment=moved))
+        with pytest.raises(UsageError, match=f"the {told} changed since"):
+            resume(run.id, engine=engine, store=other)
+    assert engine.described == 0
+
+
+def test_a_run_that_another_process_measures_is_left_alone(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.begin(replace(stopped(store).run, id="live", status=RunStatus.RUNNING))
+    monkeypatch.setattr(resuming, "is_another", lambda owner: True)
+    engine = Executing(OUTLINE, scripts())  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="run live is being measured, by process"):
+        resume("live", engine=engine, store=store)
+    assert engine.described == 0
+
+
+def test_a_run_of_some_variants_resumes(store: Store) -> None:
+    """A preset may leave variants out; those that it has must be as they were."""
+    few = replace(OUTLINE, presets=(PresetOutline(name="quick", axes=(), variants=("dense", "thin")),))
+
+    def engine(outline: SuiteOutline, stop_at: int = -1) -> Stopping:
+        made = Stopping(outline, scripts())  # type: ignore[arg-type]
+        made.stop_at = stop_at
+        return made
+
+    first, watcher = engine(few, stop_at=5), Followed()
+    chosen = order(selection=Selection(preset="quick"))
+    with pytest.raises(Interrupted):
+        measure(chosen, engine=first, store=store, watcher=watcher)
+    renamed = replace(few, variants=(*OUTLINE.variants[:2], VariantOutline(name="slim")))
+    with pytest.raises(UsageError, match="variants changed since"):
+        resume(watcher.run_id, engine=engine(renamed), store=store)
+    whole = resume(watcher.run_id, engine=engine(few), store=store)
+    assert {case.variant for case in whole.run.cases} == {"dense", "thin"}
+    assert whole.run.status is RunStatus.COMPLETE
 
 
 def test_a_run_that_came_to_its_end_is_not_prolonged(store: Store) -> None:

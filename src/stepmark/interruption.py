@@ -1,4 +1,4 @@
-"""Interruption: Ctrl-C and SIGTERM, held back while a trial is being stored.
+"""Interruption: Ctrl-C, SIGTERM and SIGHUP, held back while a trial is being stored.
 
 Blocking the signals in this thread would not do: the kernel hands them to any other thread of the process
 (those of NumPy's BLAS, for one), and Python then raises in the main thread all the same, in the middle of a
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interruption:
@@ -27,7 +27,7 @@ class Interruption:
 
     def __enter__(self) -> Interruption:
         if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.signal(number, self._handle) for number in _SIGNALS}
+            self._before = {number: signal.signal(number, self._handle) for number in _heard()}
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -56,3 +56,9 @@ class Interruption:
             yield
         finally:
             self._held = False
+
+
+def _heard() -> list[signal.Signals]:
+    """A run that was started by nohup is to go on when its terminal goes."""
+    spared = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    return [number for number in _SIGNALS if number is not signal.SIGHUP or not spared]

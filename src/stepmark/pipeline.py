@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -18,18 +19,18 @@ from stepmark.analysis.missing_cases import missing_cases
 from stepmark.analysis.referee import RunReferee
 from stepmark.analysis.run_summary import summarize_run
 from stepmark.audit import accept, audit
-from stepmark.errors import BenchFileError, Interrupted, UsageError
-from stepmark.instruments.host_facts import environment, load_facts
+from stepmark.errors import BenchFileError, Interrupted, StoreError, UsageError
+from stepmark.instruments.host_facts import environment, host_facts, load_facts
 from stepmark.interruption import Interruption
 from stepmark.measure.engine import CutOff, Engine
 from stepmark.measure.expand import Selection, cases_of, select
 from stepmark.measure.protocol import Described
 from stepmark.measure.schedule import Schedule
-from stepmark.records.case import Case
 from stepmark.records.ceilings import Ceilings, highest, machine_name
-from stepmark.records.environment import Environment
+from stepmark.records.environment import Environment, HostFacts
 from stepmark.records.finding import Finding
 from stepmark.records.outcome import Cause
+from stepmark.records.outline import SuiteOutline, VariantOutline
 from stepmark.records.run import Judgement, Recording, Run, RunStatus
 from stepmark.records.settings import Policy, Settings
 from stepmark.records.source import FileSource, Source
@@ -52,7 +53,7 @@ class Order:
     device: str = "cpu"
     command: tuple[str, ...] = ()
     elsewhere: tuple[Recording, ...] = ()
-    """Runs that have measured some of it: their cells are left out."""
+    """Runs that have launched some of it: their cells are left out."""
 
 
 class Watcher(Protocol):
@@ -62,7 +63,7 @@ class Watcher(Protocol):
         """Something has to be done before anything is measured."""
 
     def leaves_out(self, cells: int, asked: int) -> None:
-        """So many of the cells that are asked for have been measured elsewhere."""
+        """So many of the cells that are asked for have a launch elsewhere."""
 
     def begins(self, run: Run, resumed: int) -> None:
         """Measuring starts, with this many trials already there."""
@@ -95,16 +96,21 @@ def measure(order: Order, *, engine: Engine, store: Store, watcher: Watcher | No
 
 def resume(run_id: str, *, engine: Engine, store: Store, watcher: Watcher | None = None) -> Recording:
     """Measure what a stored run is missing; refuses where the new trials would not belong to the old. One
-    that came to its end misses nothing: going on because of what it says would be another look."""
+    that came to its end misses nothing: going on because of what it says would be another look.
+
+    To describe a run is to execute its sources. Whatever can be refused without that is refused before."""
+    store.check_resumable(run_id)
     recording = store.load(run_id)
     run = recording.run
+    _refuse_machine(run, host_facts())
     described = engine.describe(run.sources, run.cases[0].cell.device)
     now = _environment(run.sources, described, run.environment.command)
     _refuse_change(run, described, now)
     if run.status is RunStatus.COMPLETE:
         return recording
     store.reopen(run.id)
-    return _carry_out(run, recording.trials, engine=engine, store=store, watcher=watcher or Unwatched())
+    past = store.load(run.id).trials  # again, now that nobody else adds to them
+    return _carry_out(run, past, engine=engine, store=store, watcher=watcher or Unwatched())
 
 
 def judged(recording: Recording, policy: Policy | None = None) -> Judgement:
@@ -122,29 +128,29 @@ def audited(recording: Recording, policy: Policy | None = None) -> tuple[Finding
 
 def _new_run(order: Order, described: Described, watcher: Watcher) -> Run:
     outlines = select(described.suites, order.selection)
-    asked = cases_of(outlines, order.selection, device=described.device)
     surrounding = _environment(order.sources, described, order.command)
     started = time.time()
-    return Run(
+    run = Run(
         id=new_run_id(started, Random()),
         started=started,
         sources=order.sources,
         suites=outlines,
-        cases=_missing(asked, order.elsewhere, surrounding, watcher) if order.elsewhere else asked,
+        cases=cases_of(outlines, order.selection, device=described.device),
         settings=order.settings,
         policy=order.policy,
         environment=surrounding,
         load_start=load_facts(),
     )
+    return _without_measured(run, order.elsewhere, described, watcher) if order.elsewhere else run
 
 
-def _missing(
-    asked: tuple[Case, ...], elsewhere: Sequence[Recording], here: Environment, watcher: Watcher
-) -> tuple[Case, ...]:
-    missing = missing_cases(asked, elsewhere, here)
-    cells, left = ({case.cell for case in cases} for cases in (asked, missing))
+def _without_measured(
+    asked: Run, elsewhere: Sequence[Recording], described: Described, watcher: Watcher
+) -> Run:
+    missing = missing_cases(asked, elsewhere, described.suites)
+    cells, left = ({case.cell for case in cases} for cases in (asked.cases, missing))
     watcher.leaves_out(len(cells) - len(left), len(cells))
-    return missing
+    return replace(asked, cases=missing)
 
 
 def _ceilings(run: Run, device: str, *, engine: Engine, store: Store, watcher: Watcher) -> Ceilings | None:
@@ -174,22 +180,39 @@ def _environment(sources: Sequence[Source], described: Described, command: Seque
     return environment(described.torch, command=command, bench=Path(file.path) if file else None)
 
 
+def _refuse_machine(run: Run, now: HostFacts) -> None:
+    then = run.environment.host
+    _refuse(
+        run, {"the machine": (then.hostname, now.hostname), "the processor": (then.cpu_model, now.cpu_model)}
+    )
+
+
 def _refuse_change(run: Run, described: Described, now: Environment) -> None:
     """Launches are replications only if nothing but chance differs between them."""
     then = run.environment
-    pairs = {
-        "the machine": (then.host.hostname, now.host.hostname),
-        "the processor": (then.host.cpu_model, now.host.cpu_model),
+    pairs: dict[str, tuple[object, object]] = {
         "Python": (then.host.python, now.host.python),
         "torch": (then.torch.version, now.torch.version),
         "stepmark": (then.stepmark, now.stepmark),
         "the accelerator": (_cards(then), _cards(now)),
         "the number of threads": (then.torch.threads, now.torch.threads),
         "the bench file's variants": (
-            [(suite.name, suite.variants) for suite in run.suites],
-            [(suite.name, suite.variants) for suite in described.suites],
+            [suite.variants for suite in run.suites],
+            [_still_there(suite, described.suites) for suite in run.suites],
         ),
     }
+    _refuse(run, pairs)
+
+
+def _still_there(then: SuiteOutline, suites: Sequence[SuiteOutline]) -> tuple[VariantOutline, ...]:
+    """The variants of the suite as it was, as they are now; a preset may have left out others."""
+    names = {variant.name for variant in then.variants}
+    now = [suite.variants for suite in suites if suite.name == then.name]
+    return tuple(variant for variants in now for variant in variants if variant.name in names)
+
+
+def _refuse(run: Run, pairs: Mapping[str, tuple[object, object]]) -> None:
+    """What differs in any pair, then and now."""
     changed = [name for name, (old, new) in pairs.items() if old != new]
     if changed:
         raise UsageError(
@@ -207,14 +230,11 @@ def _carry_out(
     run: Run, past: Sequence[Trial], *, engine: Engine, store: Store, watcher: Watcher
 ) -> Recording:
     referee = RunReferee(run, lambda: wrong_cases(audited(store.load(run.id))))
-    schedule = Schedule(run, past, referee)
-    watcher.begins(run, len(past))
     with Interruption() as interruption:
         try:
+            schedule = Schedule(run, past, referee)
+            watcher.begins(run, len(past))
             _work_off(schedule, run, engine=engine, store=store, watcher=watcher, interruption=interruption)
-        except BenchFileError:
-            _finish(run, store, RunStatus.INTERRUPTED)
-            raise
         except KeyboardInterrupt as stop:
             with interruption.ignored():
                 engine.close()
@@ -225,6 +245,11 @@ def _carry_out(
                 f"stopped; what was measured is in run {run.id}",
                 remedy=ways_on(run.id),
             ) from None
+        except BaseException:
+            # A store that fails has said so already, and may fail again.
+            with interruption.ignored(), suppress(StoreError):
+                _finish(run, store, RunStatus.INTERRUPTED)
+            raise
         with interruption.ignored():
             _finish(run, store, RunStatus.COMPLETE)
             recording = store.load(run.id)

@@ -15,7 +15,9 @@ from stepmark.records.card import CardFacts
 from stepmark.records.case import Case
 from stepmark.records.environment import Environment
 from stepmark.records.outcome import Outcome
-from stepmark.records.run import Recording
+from stepmark.records.outline import VariantOutline
+from stepmark.records.run import Recording, Run
+from stepmark.records.source import FileSource
 from stepmark.records.trial import LaneTrial, LaunchTrial, Role
 from tests.support.recordings import make_recording
 from tests.support.trials import make_failure
@@ -31,7 +33,8 @@ def ids(points: Collection[str] = POINTS, variants: Collection[str] = VARIANTS) 
 
 
 def missing(*elsewhere: Recording, asked: tuple[Case, ...] = ASKED, here: Environment = HERE) -> set[str]:
-    return {case.id for case in missing_cases(asked, elsewhere, here)}
+    run = replace(RECORDING.run, cases=asked, environment=here)
+    return {case.id for case in missing_cases(run, elsewhere, run.suites)}
 
 
 def with_launches_of(kept: Collection[str]) -> Recording:
@@ -74,6 +77,31 @@ def test_those_of_cells_without_a_launch_that_came_to_its_end(kept: set[str]) ->
 def test_a_launch_that_was_cut_short_or_without_company_does_not_count() -> None:
     assert missing(launched(lambda each: replace(each, cut_short=True))) == ids(POINTS[:1])
     assert missing(launched(lambda each: replace(each, role=Role.ALONE))) == ids(POINTS[:1])
+
+
+@pytest.mark.parametrize("there", ["in the one that was cut short", "in the other", "in both"])
+def test_a_case_that_only_a_launch_that_was_cut_short_has_blocks_of_is_missing(there: str) -> None:
+    """The other launch of its cell came to its end without it."""
+
+    def change(launch: LaunchTrial) -> LaunchTrial:
+        launch = replace(launch, cut_short=launch.number == 0)
+        if there == "in both" or (there == "in the other") == (launch.number == 1):
+            return launch
+        return replace(launch, lanes=tuple(lane for lane in launch.lanes if lane.variant != VARIANTS[0]))
+
+    recording = launched(change)
+    lost = ids(POINTS[:1], VARIANTS[:1]) if there == "in the one that was cut short" else set()
+    assert measured_cases(recording) == ids() - lost
+    if lost:
+        assert missing(recording) == ids(POINTS[:1])
+
+
+def test_one_launch_is_enough() -> None:
+    """Coverage, not verdicts: whatever is asked for, a single whole launch is not made again."""
+    one = launched(lambda each: replace(each, cut_short=each.number > 0))
+    with pytest.raises(UsageError, match="nothing is missing") as refused:
+        missing(one)
+    assert "one launch alone gives no verdict" in refused.value.remedy
 
 
 @given(st.sets(st.sampled_from(VARIANTS), min_size=1, max_size=len(VARIANTS) - 1))
@@ -133,6 +161,56 @@ def test_a_run_of_another_machine_is_refused_if_it_has_something_that_is_asked_f
         assert missing(elsewhere, asked=unasked) == ids(POINTS[1:])
 
 
+def in_file(run: Run, path: str) -> Run:
+    return replace(run, sources=(FileSource(path=path),))
+
+
+def with_variants(run: Run, *names: str) -> Run:
+    """The first is the baseline."""
+    variants = tuple(VariantOutline(name=name, baseline=name == names[0]) for name in names)
+    return replace(run, suites=(replace(run.suites[0], variants=variants),))
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (
+            lambda run: replace(run, settings=replace(run.settings, threads=2)),
+            "with 1 as number of threads, here 2",
+        ),
+        (
+            lambda run: in_file(run, "/home/bench_mine.py"),
+            "synthetic of stepmark itself, here of bench_mine.py",
+        ),
+        (
+            lambda run: with_variants(run, *reversed(VARIANTS)),
+            f"synthetic with {VARIANTS[0]} as its baseline, here {VARIANTS[1]}",
+        ),
+        (lambda run: with_variants(run, VARIANTS[0]), f"variants that it no longer has: {VARIANTS[1]}"),
+    ],
+)
+def test_what_was_measured_of_something_else_is_refused_and_said(
+    changed: Callable[[Run], Run], said: str
+) -> None:
+    now, some = changed(RECORDING.run), with_launches_of(POINTS[:1])
+    with pytest.raises(UsageError, match="measured something else than is asked for") as refused:
+        missing_cases(now, [some], now.suites)
+    assert said in refused.value.problem
+    unasked = replace(now, cases=tuple(case for case in ASKED if case.cell.point != POINTS[0]))
+    assert {case.id for case in missing_cases(unasked, [some], now.suites)} == ids(POINTS[1:])
+
+
+def test_a_file_may_lie_elsewhere_and_have_more_variants_than_it_had() -> None:
+    """Threads that are left to torch are as many as torch says. What a preset leaves out is not gone."""
+    some = with_launches_of(POINTS[:1])
+    there = replace(
+        some, run=in_file(replace(some.run, settings=replace(some.run.settings, threads=None)), "/a/bench.py")
+    )
+    now = in_file(RECORDING.run, "/b/bench.py")
+    more = with_variants(now, *VARIANTS, "another").suites
+    assert {case.id for case in missing_cases(now, [there], more)} == ids(POINTS[1:])
+
+
 def test_on_an_accelerator_the_host_may_be_another_but_not_the_driver() -> None:
     def on_cuda(recording: Recording, *, driver: str, cpu: str) -> Recording:
         def moved(case: Case) -> Case:
@@ -154,7 +232,6 @@ def test_on_an_accelerator_the_host_may_be_another_but_not_the_driver() -> None:
     here = on_cuda(RECORDING, driver="580.1", cpu="one")
     same = on_cuda(with_launches_of(POINTS[:2]), driver="580.1", cpu="another")
     other = on_cuda(with_launches_of(POINTS[:2]), driver="570.0", cpu="one")
-    asked, environment = here.run.cases, here.run.environment
-    assert {case.cell.point for case in missing_cases(asked, [same], environment)} == {POINTS[2]}
+    assert {case.cell.point for case in missing_cases(here.run, [same], here.run.suites)} == {POINTS[2]}
     with pytest.raises(UsageError, match=r"driver 570\.0"):
-        missing_cases(asked, [other], environment)
+        missing_cases(here.run, [other], here.run.suites)

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from stepmark.cli.progress import Forecast, LineDisplay
+from stepmark.cli.progress import BarDisplay, Forecast, LineDisplay
+from stepmark.records.outcome import Cause, Failure, Outcome, Stage
 from tests.support.commands import QUICK, CommandLine
 from tests.support.recordings import make_recording
 
@@ -48,6 +49,20 @@ def test_without_a_terminal_a_line_says_how_far_it_is(
     display.advances(recording.launches[0], 3, 4536)
     said = capsys.readouterr().err
     assert re.fullmatch(r"stepmark: measuring, 3 trials done, at most \d+ s left\n", said)
+
+
+def test_what_a_case_says_cannot_command_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    trial = make_recording(num_launches=1).solos[0]
+    message = "RuntimeError: \x1b]0;owned\x07 \x1b[2J gone\r\x9b1A"
+    failure = Failure(
+        outcome=Outcome.CRASHED, cause=Cause.EXCEPTION, stage=Stage.STEP, message=message, traceback=""
+    )
+    display = BarDisplay()
+    display.advances(replace(trial, evidence=None, samples=(), failure=failure), 1, 9)
+    display.close()
+    said = capsys.readouterr().err
+    assert f"{trial.case.id}: RuntimeError:" in said.replace("\n", "")
+    assert not set("\x1b\x07\x9b\r") & set(said)
 
 
 @pytest.mark.process

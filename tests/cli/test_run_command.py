@@ -9,12 +9,17 @@ import sqlite3
 import subprocess
 import time
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from stepmark.engines.local import LocalEngine
+from stepmark.errors import EngineError
+from stepmark.measure.assignment import Assignment
+from stepmark.records.trial import Trial
 from tests.support.commands import QUICK, CommandLine
 from tests.support.commands_here import CommandsHere
 from tests.support.mounts import private_mount
@@ -153,16 +158,49 @@ def test_ctrl_c_stops_at_once_and_leaves_nothing_behind(
     assert "interrupted" in here("runs").stdout
 
 
-def test_sigterm_is_like_ctrl_c(stepmark: CommandLine, benches: Path) -> None:
+@pytest.fixture
+def heeding_hangups() -> Iterator[None]:
+    """As without nohup, whatever the tests were started with: what they start inherits it."""
+    before = signal.signal(signal.SIGHUP, lambda *_: None)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("heeding_hangups")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_other_signals_are_like_ctrl_c(
+    stepmark: CommandLine, here: CommandsHere, benches: Path, number: signal.Signals
+) -> None:
     process = stepmark.start(
         "run", str(benches / "bench_plain.py"), *ONE_CELL, "--launches", "100", "--quiet"
     )
     wait_for_launches(stepmark, process, 1)
-    process.terminate()
+    process.send_signal(number)
     _, err = process.communicate(timeout=20)
     assert process.returncode == 130
     assert "--store" not in err, "the store of the environment needs no naming"
     assert gone(stepmark)
+    assert "interrupted" in here("runs").stdout
+
+
+def test_where_workers_cannot_be_had_any_more_what_was_measured_is_shown(
+    engine: LocalEngine, here: CommandsHere, benches: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    perform = engine.perform
+    done: list[Trial] = []
+
+    def perform_five(assignment: Assignment) -> Trial:
+        if len(done) == 5:
+            raise EngineError("no more workers", remedy="buy some")
+        done.append(perform(assignment))
+        return done[-1]
+
+    monkeypatch.setattr(engine, "perform", perform_five)
+    stopped = here("run", str(benches / "bench_plain.py"), *QUICK, *ONE_CELL, "--launches", "5")
+    assert stopped.returncode == 2
+    assert stopped.stderr.endswith("stepmark: no more workers\n  buy some\n")
+    assert "dense" in stopped.stdout
+    assert "interrupted" in here("runs").stdout
 
 
 def test_the_store_survives_kill_9_and_the_run_resumes(
@@ -196,12 +234,16 @@ def test_the_store_survives_kill_9_and_the_run_resumes(
     assert len(solos(document)) == 4
 
 
-def test_a_new_run_measures_only_what_another_is_missing(here: CommandsHere, benches: Path) -> None:
+def test_a_new_run_measures_only_what_another_is_missing(
+    here: CommandsHere, benches: Path, tmp_path: Path
+) -> None:
     told = ("run", str(benches / "bench_plain.py"), *QUICK, "--mode", "forward", "--format", "json")
     first = here(*told, "--filter", "features == 16")
     assert first.returncode == 0, first.stderr
     before = json.loads(first.stdout)["run"]["id"]
-    second = json.loads(here(*told, "--missing-from", before, "--missing-from", "h200-2026-11").stdout)
+    rest = here(*told, "--missing-from", before, "--missing-from", "h200-2026-11")
+    assert "1 of 2 cells are left out: they have a launch elsewhere (coverage, not verdicts)" in rest.stderr
+    second = json.loads(rest.stdout)
     assert second["run"]["id"] != before
     assert {tuple(map(tuple, case["cell"]["axes"])) for case in second["run"]["cases"]} == {
         (("features", 32),)
@@ -209,6 +251,11 @@ def test_a_new_run_measures_only_what_another_is_missing(here: CommandsHere, ben
     nothing = here(*told, "--missing-from", before, "--missing-from", second["run"]["id"])
     assert nothing.returncode == 2
     assert "nothing is missing" in nothing.stderr
+    copied = tmp_path / "bench_copied.py"
+    copied.write_text((benches / "bench_plain.py").read_text())
+    another = here("run", str(copied), *told[2:], "--missing-from", before)
+    assert another.returncode == 2
+    assert "of bench_plain.py, here of bench_copied.py" in another.stderr
     assert here("run", "--resume", before, "--missing-from", before).returncode == 2
 
 
@@ -224,6 +271,10 @@ def test_resume_measures_only_what_is_missing_and_refuses_a_changed_bench_file(
     assert again.returncode == 0, again.stderr
     second = json.loads(again.stdout)
     assert second["trials"] == first["trials"]
+    assert again.stderr == (
+        f"stepmark: run {first['run']['id']} came to its end, nothing of it is missing; "
+        "more launches are a new run\n"
+    )
     bench.write_text(text.replace("def bare", "def naked"))
     done = here("run", "--resume", "latest")
     assert done.returncode == 2

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from stepmark.engines.nurseries import ForkNursery
+from stepmark.errors import EngineError
 
 pytestmark = pytest.mark.process
 
@@ -32,6 +33,8 @@ STARTS_A_THREAD = """
 import threading, time
 threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
 """
+ENDS = "import os; os._exit(3)"
+HANGS = "import time; time.sleep(3600)"
 
 
 @pytest.fixture(scope="module")
@@ -70,3 +73,36 @@ def test_it_says_so_when_children_could_not_use_a_device(name: str, text: str, t
         assert not nursery.preload(*module(tmp_path, name, text))
     finally:
         nursery.close()
+
+
+@pytest.mark.parametrize(("name", "text"), [("ends", ENDS), ("hangs", HANGS)])
+def test_a_server_that_an_import_ends_or_holds_up_is_replaced(name: str, text: str, tmp_path: Path) -> None:
+    (harmless,), path = module(tmp_path, f"asks_before_it_{name}", ASKS)
+    (culprit,), _ = module(tmp_path, name, text)
+    seen = tmp_path / f"{harmless}.seen"
+    nursery = ForkNursery(os.environ)
+    try:
+        assert nursery.preload([harmless], path)
+        first = nursery.pid
+        seen.unlink()
+        nursery.patience = 1.0
+        assert nursery.preload([culprit], path)
+        nursery.patience = 60.0
+        second = nursery.pid
+        assert second != first
+        assert nursery.preload([harmless, culprit], path)
+        assert nursery.pid == second, "no other server is asked to import what ended one"
+        assert seen.exists(), "what the first one had imported is imported again"
+    finally:
+        nursery.close()
+
+
+def test_where_no_server_can_be_had_its_last_words_are_told(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import os; os.write(2, b'not today'); os._exit(3)")
+    nursery = ForkNursery({**os.environ, "PYTHONPATH": str(tmp_path)})
+    try:
+        with pytest.raises(EngineError, match="it left with exit code 3") as caught:
+            nursery.preload(["json"], [])
+    finally:
+        nursery.close()
+    assert caught.value.detail == "not today"

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import stepmark.records
 from stepmark.analysis.judge import judge
+from stepmark.analysis.run_summary import summarize_run
 from stepmark.records.case import Case, Cell
 from stepmark.records.environment import Environment
 from stepmark.records.evidence import Evidence
@@ -21,12 +22,13 @@ from stepmark.records.outcome import Failure
 from stepmark.records.outline import SuiteOutline
 from stepmark.records.record import Record
 from stepmark.records.run import CaseJudgement, Judgement, Run
+from stepmark.records.run_summary import RunSummary
 from stepmark.records.settings import Policy, Settings
 from stepmark.records.source import Source
 from stepmark.records.trial import LaunchTrial, SoloTrial, Trial
 from stepmark.records.verdict import Verdict
 from tests.support.arbitrary import records
-from tests.support.recordings import make_recording
+from tests.support.recordings import Noise, make_recording
 
 
 def all_records() -> list[type[Record]]:
@@ -116,6 +118,17 @@ def test_a_judgement_survives_a_journey(encode: Any, decode: Any) -> None:
     assert verdict is not None
     assert None not in (verdict.look, verdict.power, verdict.p_value, judgement.cases[1].spread)
     assert decode(encode(judgement), type=Judgement) == judgement
+
+
+@pytest.mark.parametrize(("encode", "decode"), CODECS)
+@pytest.mark.parametrize("confidence", [0.95, 0.9999, 1.0 - 1e-12])
+def test_so_does_one_that_hardly_knows_anything(encode: Any, decode: Any, confidence: float) -> None:
+    """Two launches that are far apart, and so much confidence that hardly any ratio is impossible."""
+    policy, noise = Policy(confidence=confidence), Noise(process=1.0, instance=1.0)
+    judgement = judge(make_recording(num_launches=2, noise=noise, policy=policy, seed=1))
+    summary = summarize_run(judgement)
+    assert decode(encode(judgement), type=Judgement) == judgement
+    assert decode(encode(summary), type=RunSummary) == summary
 
 
 @pytest.mark.parametrize(("encode", "decode"), CODECS)

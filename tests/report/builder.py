@@ -171,7 +171,8 @@ def make_judgement(
         finished=None if status is RunStatus.RUNNING else EPOCH + 92.0,
         status=status,
     )
-    return Judgement(run=run, cases=cases, findings=tuple(findings))
+    seconds = 0.0 if status is RunStatus.RUNNING else 92.0
+    return Judgement(run=run, cases=cases, findings=tuple(findings), seconds=seconds)
 
 
 def _environment(devices: tuple[str, ...]) -> Environment:

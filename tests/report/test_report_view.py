@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from stepmark.analysis.judge import judge
 from stepmark.records.estimate import Method
 from stepmark.records.finding import FindingName, Severity
 from stepmark.records.outcome import Outcome
 from stepmark.records.settings import Policy
 from stepmark.records.verdict import Reason, VerdictKind
+from stepmark.report import format as show
 from stepmark.report.view import build_view, merge_orders
+from stepmark.report.wording import footer_facts
 from tests.report.builder import Compared, Lane, cells, make_judgement, outline
 from tests.report.ordinary_examples import normal, ops
 from tests.report.sweep_examples import sweep, wide_sweep
 from tests.report.troubled_examples import failures, findings, one_launch
+from tests.support.recordings import make_recording
 
 
 def test_rows_stand_in_the_order_of_the_suite() -> None:
@@ -101,6 +105,17 @@ def test_footer_counts_launches_and_rounds() -> None:
     assert (footer.launches, footer.rounds) == ((3, 10), (40, 40))
     assert build_view(one_launch()).footer.method is Method.BOOTSTRAP_BLOCKS
     assert (footer.commit, footer.dirty) == ("0123456789abcdef0123456789abcdef01234567", True)
+
+
+def test_a_pause_is_no_measuring() -> None:
+    recording = make_recording(num_launches=2)
+    resumed = replace(recording.run, finished=recording.run.started + 86_400.0)
+    (_, which) = footer_facts(build_view(judge(replace(recording, run=resumed))).footer)
+    spent = sum(trial.seconds for trial in recording.trials)
+    assert f"{show.duration(spent)} of measuring".replace(" ", show.NBSP) in which
+    assert not any("24" + show.NBSP in fact for fact in which)
+    unmeasured = replace(recording, solos=(), launches=())
+    assert not any("measuring" in fact for fact in footer_facts(build_view(judge(unmeasured)).footer)[1])
 
 
 def test_footer_shows_the_margin_the_verdicts_were_given_with() -> None:

@@ -42,7 +42,8 @@ def judge(recording: Recording, policy: Policy | None = None, *, wrong: Set[str]
     cases = tuple(
         _judge_case(side, matches.get(id), verdicts.get(id, ()), run, policy) for id, side in sides.items()
     )
-    return Judgement(run=run, cases=cases, findings=())
+    seconds = sum(trial.seconds for trial in recording.trials)
+    return Judgement(run=run, cases=cases, findings=(), seconds=seconds)
 
 
 def read_side(trials: CaseTrials) -> Side:

@@ -27,9 +27,16 @@ class CellLaunches:
         return self.launches[-1].isolation if self.launches else Isolation.SHARED
 
     @property
+    def completed(self) -> frozenset[int]:
+        """Numbers of the launches for the verdict that came to their end."""
+        return frozenset(
+            launch.number for launch in self.launches if launch.role is Role.MEASURE and not launch.cut_short
+        )
+
+    @property
     def counted(self) -> int:
-        """Launches for the verdict that came to their end: what looks are made after."""
-        return sum(launch.role is Role.MEASURE and not launch.cut_short for launch in self.launches)
+        """How many these are: what looks are made after."""
+        return len(self.completed)
 
     @property
     def confirming(self) -> frozenset[int]:

@@ -21,7 +21,7 @@ from stepmark.pipeline import Order, judged, measure, resume, ways_on
 from stepmark.profiling import measure_costs
 from stepmark.records.outcome import Outcome
 from stepmark.records.profile import CostRecording
-from stepmark.records.run import Judgement, Recording
+from stepmark.records.run import Judgement, Recording, Run, RunStatus
 from stepmark.records.settings import Settings
 from stepmark.records.source import Source
 from stepmark.store.location import store_url
@@ -49,13 +49,12 @@ def measure_and_report(sources: tuple[Source, ...], options: dict[str, Any]) -> 
 def resume_and_report(reference: str, options: dict[str, Any]) -> int:
     """What a stored run is missing; returns the exit code."""
     with Store.open(store_url(options["store"]), create=False) as store:
-        run_id = store.resolve(reference)
-        settings = store.load(run_id).run.settings
-    return _conclude(settings, options, run_id=run_id)
+        run = store.run(store.resolve(reference))
+    return _conclude(run.settings, options, stored=run)
 
 
 def _conclude(
-    settings: Settings, options: dict[str, Any], *, order: Order | None = None, run_id: str | None = None
+    settings: Settings, options: dict[str, Any], *, order: Order | None = None, stored: Run | None = None
 ) -> int:
     fail_on, accepted = fail_on_named(options["fail_on"]), accepted_of(options["accept"])
     against = checked_against(options["against"], options["format_"], options["store"])
@@ -66,10 +65,10 @@ def _conclude(
             if order is not None:
                 recording = measure(order, engine=engine, store=store, watcher=display)
             else:
-                assert run_id is not None
-                recording = resume(run_id, engine=engine, store=store, watcher=display)
+                assert stored is not None
+                recording = resume(stored.id, engine=engine, store=store, watcher=display)
             costs = _profile_costs(recording, engine, options)
-        except (Interrupted, StoreError) as stop:
+        except Exception as stop:
             display.close()
             _show_unfinished(store, display.run_id, options["format_"], html)
             if isinstance(stop, Interrupted) and display.run_id is not None:
@@ -77,6 +76,8 @@ def _conclude(
             raise
         finally:
             engine.close()
+    if stored is not None and stored.status is RunStatus.COMPLETE:
+        click.echo(_nothing_missing(stored), err=True)
     judgement = judged(recording, recording.run.policy.accepting(accepted))
     print_against(options["format_"], judgement, recording, against=against, store=options["store"])
     if costs:
@@ -84,6 +85,11 @@ def _conclude(
     if html is not None:
         _write_report(judgement, recording, html)
     return exit_code(judgement, fail_on)
+
+
+def _nothing_missing(run: Run) -> str:
+    ended = f"run {run.id} came to its end, nothing of it is missing"
+    return f"stepmark: {ended}; more launches are a new run"
 
 
 def _profile_costs(

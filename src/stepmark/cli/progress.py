@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from stepmark.records.run import Run
 from stepmark.records.trial import LaunchTrial, SoloTrial, Trial
+from stepmark.report.page import Page
 
 DOING = "measuring"
 """Solo passes and launches take turns: which of them is going on tells nobody how far a run is."""
@@ -78,7 +79,8 @@ class BarDisplay(ProgressDisplay):
 
     def advances(self, trial: Trial, done: int, total: int) -> None:
         if isinstance(trial, SoloTrial) and trial.failure is not None:
-            self._progress.console.print(f"{trial.case.id}: {trial.failure.message}", markup=False)
+            said = Page().show(f"{trial.case.id}: {trial.failure.message}")
+            self._progress.console.print(said, markup=False)
         forecast = self._forecast
         forecast.note(trial)
         left = forecast.left(total - done)
@@ -130,7 +132,7 @@ def _short(seconds: float) -> str:
 
 
 def _left_out(cells: int, asked: int) -> str:
-    return f"{cells} of {asked} cells are left out: they have been measured elsewhere"
+    return f"{cells} of {asked} cells are left out: they have a launch elsewhere (coverage, not verdicts)"
 
 
 class LineDisplay(ProgressDisplay):

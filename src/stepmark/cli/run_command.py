@@ -24,7 +24,8 @@ from stepmark.errors import UsageError
     "--missing-from",
     multiple=True,
     metavar="RUN",
-    help="Leave out cells that this run or reference has measured; may be repeated.",
+    help="Leave out cells of which this run or reference has a whole launch: coverage, not verdicts, since "
+    "one launch gives none. What a bench file held then is not known here; may be repeated.",
 )
 @click.option("--resume", metavar="RUN", help="Go on with a stored run that was stopped.")
 @measuring_options

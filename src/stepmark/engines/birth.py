@@ -23,11 +23,12 @@ _HIGH = 700
 """Descriptors are moved up here, out of the way of bench files that close the low ones."""
 
 
-def die_with_parent(parent: int) -> None:
-    """Have the kernel kill this process when its parent dies; where it cannot, a closed channel must do."""
+def die_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
+    """Have the kernel send this process a signal when its parent dies; where it cannot, a closed channel must
+    do."""
     if sys.platform.startswith("linux"):
         with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
         if os.getppid() != parent:  # it died before the kernel was told
             os._exit(1)
 

@@ -2,7 +2,9 @@
 
 A worker then starts in some milliseconds instead of the seconds of `import torch`. The server imports, works
 out what every worker would work out anew, and forks: it never touches a device and never runs the bench file.
-It sleeps in `select`, and when the runner goes, it kills what is left and goes too.
+It sleeps in `select`, and when the runner goes, it kills what is left and goes too. Of the runner's death it
+hears twice, by the closed channel and by SIGTERM from the kernel: SIGKILL would leave it no time to kill what
+workers started, which nobody else knows of.
 """
 
 from __future__ import annotations
@@ -34,22 +36,33 @@ class ForkServer:
         self._wake, self._waker = os.pipe()
         os.set_blocking(self._wake, False)
         os.set_blocking(self._waker, False)
+        self._is_told_to_leave = False
 
     def serve(self) -> None:
+        self._listen()
+        try:
+            with selectors.DefaultSelector() as selector:
+                selector.register(self._wake, selectors.EVENT_READ)
+                selector.register(self._channel, selectors.EVENT_READ)
+                serving = True
+                while serving and not self._is_told_to_leave:
+                    ready = {key.fileobj for key, _ in selector.select()}
+                    if self._wake in ready:
+                        self._reap()
+                    if self._channel in ready:
+                        serving = self._obey()
+        finally:
+            self._kill_all()
+
+    def _listen(self) -> None:
+        """Again after every import: a module may have set handlers of its own."""
         signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._wake, selectors.EVENT_READ)
-            selector.register(self._channel, selectors.EVENT_READ)
-            serving = True
-            while serving:
-                ready = {key.fileobj for key, _ in selector.select()}
-                if self._wake in ready:
-                    self._reap()
-                if self._channel in ready:
-                    serving = self._obey()
-        self._kill_all()
+        signal.signal(signal.SIGTERM, self._note_end)
+
+    def _note_end(self, *_: object) -> None:
+        self._is_told_to_leave = True
 
     def _obey(self) -> bool:
         received = self._channel.receive()
@@ -58,7 +71,10 @@ class ForkServer:
         message, descriptors = received
         match message:
             case Preload():
-                self._channel.send(Preloaded(fork_is_safe=_preload(message)))
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)  # an import that hangs would never see a note
+                is_safe = _preload(message)
+                self._listen()
+                self._channel.send(Preloaded(fork_is_safe=is_safe))
             case Start():
                 self._fork(descriptors)
             case Kill():
@@ -81,6 +97,7 @@ class ForkServer:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         self._channel.close()
         os.close(self._wake)
         os.close(self._waker)
@@ -167,7 +184,7 @@ def _children_may_use_a_device() -> bool:
 
 def main() -> None:
     descriptor, runner = (int(argument) for argument in sys.argv[1:])
-    die_with_parent(runner)
+    die_with_parent(runner, signal.SIGTERM)
     connection = socket.socket(fileno=descriptor)
     connection.set_inheritable(False)
     import stepmark.engines.worker  # noqa: F401 - torch and all a worker needs

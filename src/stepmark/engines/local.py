@@ -48,6 +48,10 @@ from stepmark.records.warmup import WarmupTrial
 
 T = TypeVar("T")
 
+LEAST_PATIENCE = 60.0
+"""Seconds that the fork server has for an answer in any case: a time limit for steps may be shorter than what
+it takes to import torch from a cold disk."""
+
 
 def worker_environment(threads: int | None) -> dict[str, str]:
     """The environment of workers: the thread pools that read theirs at import get the run's number."""
@@ -63,10 +67,10 @@ class LocalEngine:
         self._settings = settings
         self._tick = tick
         environment = worker_environment(settings.threads)
-        self._fork = ForkNursery(environment) if start == "fork" else None
+        patience = max(settings.timeout, LEAST_PATIENCE)
+        self._fork = ForkNursery(environment, patience=patience) if start == "fork" else None
         self._spawn = SpawnNursery(environment)
         self._nursery: Nursery = self._fork or self._spawn
-        self._imported: set[str] = set()
 
     def describe(self, sources: Sequence[Source], device: str) -> Described:
         """What the sources define; a BenchFileError where they cannot be used."""
@@ -180,9 +184,7 @@ class LocalEngine:
         finished = worker.finished
         if self._fork is None or self._nursery is not self._fork or finished is None:
             return
-        new = [name for name in finished.modules if name not in self._imported]
-        self._imported.update(new)
-        if new and not self._fork.preload(new, finished.path):
+        if not self._fork.preload(finished.modules, finished.path):
             self._nursery = self._spawn
 
     def _solo(self, assignment: SoloAssignment) -> SoloTrial:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Sequence
 
 from stepmark.engines.control import is_ready
@@ -61,7 +62,7 @@ class RemoteLane:
         assert self._worker.turns is not None
         try:
             self._worker.turns.send(bytes([command]))
-        except BrokenPipeError:
+        except ConnectionError:
             self._worker.join(self._tick)
 
     def _await_answer(self) -> None:
@@ -70,10 +71,18 @@ class RemoteLane:
         assert turns is not None
         while True:
             ready = is_ready(turns, 1.0)
-            if ready and turns.recv(1):
+            if ready and _answered(turns):
                 return
             if self._worker.watch(1.0 if ready else 0.0):
                 failure = self._worker.death()
                 assert failure is not None
                 raise LaneStopped(failure)
             self._tick()
+
+
+def _answered(turns: socket.socket) -> bool:
+    """False where the process has ended; one that ends with a command unread resets the connection."""
+    try:
+        return bool(turns.recv(1))
+    except ConnectionResetError:
+        return False

@@ -37,7 +37,7 @@ class RunStatus(StrEnum):
     """Being measured, or cut off without a chance to say so."""
     COMPLETE = "complete"
     INTERRUPTED = "interrupted"
-    """Stopped by the user."""
+    """Stopped by the user, or by what went wrong."""
 
 
 class Run(Record, frozen=True, kw_only=True):
@@ -121,3 +121,5 @@ class Judgement(Record, frozen=True, kw_only=True):
     run: Run
     cases: tuple[CaseJudgement, ...]
     findings: tuple[Finding, ...]
+    seconds: float = 0.0
+    """Spent on its trials: from start to end it may be a day more, where a run was stopped and resumed."""

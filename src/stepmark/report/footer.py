@@ -17,7 +17,8 @@ class Footer(Record, frozen=True, kw_only=True):
     run: str
     status: RunStatus
     started: float
-    finished: float | None
+    seconds: float
+    """Of measuring, pauses left out."""
     launches: Span
     """Per measured case."""
     rounds: Span | None
@@ -55,7 +56,7 @@ def build_footer(judgement: Judgement) -> Footer:
         run=run.id,
         status=run.status,
         started=run.started,
-        finished=run.finished,
+        seconds=judgement.seconds,
         launches=(min(launches), max(launches)),
         rounds=(min(rounds), max(rounds)) if rounds else None,
         margin=policy.margin,

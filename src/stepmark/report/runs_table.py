@@ -15,8 +15,10 @@ from stepmark.report.ledger import HEADING
 from stepmark.report.page import Page
 from stepmark.report.sheet import Sheet
 
+WITHIN = "within"
+"""From its start to its last end: a run that was stopped and resumed was not measured all that time."""
 STATUS_STYLES = {RunStatus.COMPLETE: "green", RunStatus.INTERRUPTED: "yellow", RunStatus.RUNNING: "cyan"}
-LEFT_OUT = ("solos", "command", "took", "launches")
+LEFT_OUT = ("solos", "command", WITHIN, "launches")
 """Columns a narrow page goes without, the first first."""
 LEFT, RIGHT, FOLDED = Column(), Column(right=True), Column(fold=True)
 
@@ -70,11 +72,11 @@ def _lines(runs: Sequence[RunHead], zone: tzinfo | None, page: Page) -> list[Tex
 
 
 def _fields(runs: Sequence[RunHead], zone: tzinfo | None) -> list[_Field]:
-    took = [show.duration(run.finished - run.started) if run.finished is not None else "" for run in runs]
+    spans = [show.duration(run.finished - run.started) if run.finished is not None else "" for run in runs]
     return [
         _Field("run", LEFT, [Piece(run.id) for run in runs]),
         _Field("started", LEFT, [Piece(show.moment(run.started, zone=zone)) for run in runs]),
-        _Field("took", RIGHT, [Piece(text) for text in took]),
+        _Field(WITHIN, RIGHT, [Piece(text) for text in spans]),
         _Field("status", LEFT, [Piece(run.status, STATUS_STYLES[run.status]) for run in runs]),
         _Field("cases", RIGHT, [Piece(str(run.num_cases)) for run in runs]),
         _Field("solos", RIGHT, [Piece(str(run.num_solos)) for run in runs]),

@@ -200,6 +200,11 @@ def sight(view: View) -> str | None:
     return f"a slowdown of {reach} would be called SLOWER 4 times in 5"
 
 
+def measuring(footer: Footer) -> str:
+    """`1 min 32 s of measuring`."""
+    return f"{show.duration(footer.seconds)} of measuring".replace(" ", show.NBSP)
+
+
 def footer_facts(footer: Footer) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """How the run was made, and which run it was."""
     made = "nothing measured"
@@ -213,7 +218,7 @@ def footer_facts(footer: Footer) -> tuple[tuple[str, ...], tuple[str, ...]]:
         f"{show.percent(footer.confidence)} intervals over {over}",
         f"seed {footer.seed}",
     )
-    took = (show.duration(footer.finished - footer.started),) if footer.finished is not None else ()
+    took = (measuring(footer),) if footer.seconds else ()
     versions = (f"torch {footer.torch}", f"stepmark {footer.stepmark}")
     which = (f"run {footer.run}", footer.status.value, *took, footer.cpu, *footer.devices, *versions)
     return how, which

@@ -24,6 +24,7 @@ from stepmark.report.marks import mark
 from stepmark.report.wording import (
     end,
     failure_group_line,
+    measuring,
     outcomes,
     sight,
     undecided_lines,
@@ -75,6 +76,7 @@ def _words() -> dict[str, Filter]:
     return {
         "sentence": sentence,
         "unfinished": unfinished,
+        "measuring": measuring,
         "outcomes": outcomes,
         "sight": sight,
         "end": end,
