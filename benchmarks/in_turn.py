@@ -1,7 +1,7 @@
 """A step and its phases, timed in turn: who comes first in a block, and how much longer it takes for that.
 
-The figure on top of measure/sampler.py comes from here: python -m benchmarks.in_turn, half a minute. One
-variant without company, of 0.1 ms, and with two others; the whole always first, and in turn as it is.
+The figure in docs/protocol.md comes from here: python -m benchmarks.in_turn, half a minute. One variant
+without company, of 0.1 ms, and with two others; the whole always first, and in turn as it is.
 """
 
 from __future__ import annotations

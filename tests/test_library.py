@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import stepmark as sm
-from stepmark.errors import BenchFileError
+from stepmark.errors import BenchFileError, UsageError
 from stepmark.records.outcome import Outcome
 from stepmark.store.store import Store
 
@@ -58,6 +58,11 @@ def test_a_suite_that_cannot_be_used() -> None:
     suite = sm.Suite("empty")
     with pytest.raises(BenchFileError, match="no variants"):
         sm.run(suite)
+
+
+def test_a_confidence_that_nothing_has_is_refused() -> None:
+    with pytest.raises(UsageError, match="not between 0 and 1"):
+        sm.run(sm.Suite("empty"), confidence=1.0)
 
 
 def test_a_script_needs_no_main_guard(tmp_path: Path) -> None:

@@ -91,4 +91,4 @@ def _selection(modes: Sequence[str], cache: str | None, **more: Any) -> Selectio
 
 def _policy(margin: str | float, confidence: float, accept: Sequence[str]) -> Policy:
     accepted = tuple(finding_named(name).value for name in accept)
-    return Policy(margin=parse_fraction(margin), confidence=confidence, accepted=accepted)
+    return Policy(margin=parse_fraction(margin), confidence=parse_fraction(confidence), accepted=accepted)

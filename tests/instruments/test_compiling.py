@@ -17,6 +17,7 @@ from stepmark.instruments.inspection.compiler import CompilerWatch
 from tests.instruments.inspection.bound import stepped
 
 LANES = 20
+LIMITS = ("recompile_limit", "accumulated_recompile_limit")
 
 
 @pytest.fixture(autouse=True)
@@ -25,8 +26,8 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     from torch._dynamo import config
 
     torch._dynamo.reset()
-    monkeypatch.setattr(compiling, "_rooms", [])
-    with config.patch(recompile_limit=config.recompile_limit):
+    monkeypatch.setattr(compiling, "_room", {})
+    with config.patch({limit: getattr(config, limit) for limit in LIMITS}):
         yield
     torch._dynamo.reset()
 
@@ -39,6 +40,14 @@ def graphs_of(width: int) -> int:
 
 def test_every_lane_of_many_is_compiled() -> None:
     assert [graphs_of(4 + lane) for lane in range(LANES)] == [1] * LANES
+
+
+def test_torchs_second_limit_ends_none_of_them() -> None:
+    """256 in torch, which would take some hundred lanes; here fewer than there are lanes."""
+    from torch._dynamo import config
+
+    with config.patch(accumulated_recompile_limit=LANES // 2):
+        assert [graphs_of(4 + lane) for lane in range(LANES)] == [1] * LANES
 
 
 def test_so_is_one_that_compiles_by_itself() -> None:
@@ -60,11 +69,11 @@ def test_without_the_compiler_nothing_is_imported_for_it() -> None:
 def test_a_case_alone_has_what_torch_allows() -> None:
     from torch._dynamo import config
 
-    before = config.recompile_limit
+    before = [getattr(config, limit) for limit in LIMITS]
     graphs_of(4)
-    assert config.recompile_limit == before
+    assert [getattr(config, limit) for limit in LIMITS] == before
     graphs_of(5)
-    assert config.recompile_limit == 2 * before
+    assert [getattr(config, limit) for limit in LIMITS] == [2 * allowed for allowed in before]
 
 
 def test_what_a_bench_file_allows_itself_is_not_taken_back() -> None:

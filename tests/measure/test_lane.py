@@ -221,6 +221,21 @@ def test_a_lead_in_is_an_iteration_outside_the_clock(
     assert fake.time - begin == runs * once
 
 
+def test_the_whole_and_what_is_taken_apart_come_first_in_turn_from_block_to_block() -> None:
+    """The first iteration of a block takes longer, which is to fall on both alike."""
+    fake = FakeInstrument()
+    first: list[int] = []
+    lane = hosted(fake, lambda: fake.step({"forward": lambda: first.pop() if first else MS}))
+    assert warmed_up(lane).iterations == (2, 2)
+    longer = []
+    for number in range(4):
+        first.append(5 * MS)
+        step, forward = only(BlockDone, lane.block(number)).nanoseconds
+        assert {step, forward} == {6 * MS, 2 * MS}
+        longer.append("whole" if step > forward else "apart")
+    assert longer == ["whole", "apart", "whole", "apart"]
+
+
 # ── renewal ─────────────────────────────────────────────────────────────────────────────────────────
 
 

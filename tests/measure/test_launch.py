@@ -28,7 +28,7 @@ from stepmark.measure.protocol import (
     Warmed,
 )
 from stepmark.records.outcome import Stage
-from stepmark.records.settings import Settings
+from stepmark.records.settings import Isolation, Settings
 from tests.measure.scripted import BROKE, MS, QUICK, ScriptedLane, conducted, hosted
 from tests.support.properties import steady
 
@@ -168,7 +168,7 @@ def test_a_mistake_of_our_own_is_not_a_failure_of_the_lane() -> None:
 @steady
 @given(seeds, lanes, st.data())
 def test_all_lanes_have_a_lead_in_or_none(seed: int, variants: list[str], data: st.DataObject) -> None:
-    """A lead-in where any lane repeats its step in a block."""
+    """A lead-in where any lane repeats its step in a block, and where they run one after another."""
     told: list[tuple[str, bool]] = []
 
     class Listening(ScriptedLane):
@@ -181,6 +181,11 @@ def test_all_lanes_have_a_lead_in_or_none(seed: int, variants: list[str], data: 
     conduct(group, random=Random(seed), settings=QUICK, emit=lambda _: None, now=lambda: 0.0)
     assert {lead_in for _, lead_in in told} == {max(sizes) > 1}
     assert {variant for variant, _ in told} == {*variants}
+    told.clear()
+    one_by_one = replace(QUICK, isolation=Isolation.ALONE)
+    for lane in group:
+        conduct([lane], random=Random(seed), settings=one_by_one, emit=lambda _: None, now=lambda: 0.0)
+    assert {*told} == {(variant, True) for variant in variants}, "a lane alone does not know of the others"
 
 
 def renewals(events: Sequence[Event]) -> list[RenewalBegan]:

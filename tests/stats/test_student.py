@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepmark.stats.arrays import FloatArray, Interval, pad
-from stepmark.stats.student import exponentiate, t_interval
+from stepmark.stats.student import FURTHEST, exponentiate, t_interval
 from tests.support.properties import samples, steady
 
 confidences = st.sampled_from([0.5, 0.9, 0.95, 0.99])
@@ -56,4 +56,22 @@ def test_equal_values_have_no_width() -> None:
 
 def test_exponentiate_survives_the_end_of_the_numbers() -> None:
     interval = Interval(np.array(0.0), np.array(-1e4), np.array(1e4))
-    assert [*exponentiate(interval)] == [1.0, 0.0, np.inf]
+    assert [*exponentiate(interval)] == pytest.approx([1.0, np.exp(-FURTHEST), np.exp(FURTHEST)])
+
+
+@steady
+@given(st.floats(-FURTHEST, FURTHEST), st.floats(0.0, 1e4) | st.just(np.inf), st.floats(-40.0, 40.0))
+def test_bounds_too_far_to_matter_are_finite_and_follow_their_point(
+    point: float, half: float, unit: float
+) -> None:
+    """In another unit, and of the ratio the other way round."""
+
+    def of(centre: float) -> Interval:
+        return exponentiate(Interval(*map(np.array, (centre, centre - half, centre + half))))
+
+    plain, scaled, inverse = of(point), of(point + unit), of(-point)
+    assert 0.0 < plain.low <= plain.point <= plain.high < np.inf
+    assert [*scaled] == pytest.approx([np.exp(unit) * edge for edge in plain], rel=1e-9)
+    assert [1.0 / inverse.high, 1.0 / inverse.low] == pytest.approx([plain.low, plain.high], rel=1e-9)
+    if half < FURTHEST:
+        assert float(plain.high / plain.point) == pytest.approx(np.exp(half), rel=1e-9)

@@ -1,4 +1,8 @@
-"""The noise of a machine: how far levels of unchanged code wander on it from run to run."""
+"""The noise of a machine: how far levels of unchanged code wander on it from run to run.
+
+The cases of a run share its mood: however many there are, they tell of one run. So all of them are pooled
+for the variance, and its degrees of freedom are counted in runs: those of each code, less one.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,8 @@ def noise_of_machine(levels: Iterable[RunLevel]) -> RunSpread | None:
         for same in repeated
     ]
     known = between_runs(groups)
-    if known is None or known.degrees < MIN_DEGREES:
-        return None
     runs = {each.run for same in repeated for each in same}
+    codes = {each.code for same in repeated for each in same}
+    if known is None or len(runs) - len(codes) < MIN_DEGREES:
+        return None
     return RunSpread(deviation=known.variance**0.5, num_runs=len(runs))

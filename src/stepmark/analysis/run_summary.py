@@ -13,10 +13,11 @@ from stepmark.records.outcome import Outcome
 from stepmark.records.run import CaseJudgement, Judgement, Run
 from stepmark.records.run_summary import CaseSummary, Conditions, RunSummary
 
-VERSION = 1
+VERSION = 2
 """Of the rules behind levels, ratios and verdicts: one more whenever any of them changes what it says.
 
 1   2026-11   first
+2   2026-11   what the audit takes away is no discovery; unfinished runs as at an early look; finite bounds
 """
 
 _ONE_SERIES = MUST_AGREE | {Aspect.TORCH}

@@ -1,8 +1,8 @@
 """same-work-as-baseline: a variant executes exactly the operations of the baseline.
 
-Evidence. The operations of all phases in order, with shapes, dtypes and settings (whole numbers, words, but no
-          other numbers), are the same in both, under the same conditions, and at least one was seen. Silent
-          where either is compiled and the other is not, and where kernels wrote memory unseen.
+Evidence. The operations of all phases in order, with shapes, dtypes and settings (whole numbers and words,
+          not other numbers), are the same in both, under the same conditions, and at least one was seen.
+          Silent where either is compiled and the other is not, and where kernels wrote memory unseen.
 Why.      The two differ in name only: an option that was not passed on, a lazy path that falls back to the
           eager one. Their ratio shows the noise of the measurement. A twin that is meant as such can say so:
           `accepts=["same-work-as-baseline"]`.

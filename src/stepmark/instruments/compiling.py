@@ -2,16 +2,19 @@
 
 torch counts how often a function was compiled anew, wraps all modules of its own in the same one, and from
 the ninth on runs them as they were written, with a line in its log. Alone a case has eight of these; of nine
-compiled variants in a launch one would not be compiled, and its time be called a compiled one's. The room is
-one for all: a lane that is compiled over and over has the others' too, where alone it would stop after eight.
+compiled variants in a launch one would not be compiled, and its time be called a compiled one's. A second
+limit, of 256 in all, ends it whatever the first allows: both are raised. The room is one for all: a lane that
+is compiled over and over has the others' too, where alone it would stop after eight.
 """
 
 from __future__ import annotations
 
 import sys
 
-_rooms: list[int] = []
-"""What torch allows one process, once a lane of this one was built with the compiler there."""
+_LIMITS = ("cache_size_limit", "accumulated_cache_size_limit")
+"""As torch 2.6 calls them; later ones also recompile_limit and accumulated_recompile_limit."""
+_room: dict[str, int] = {}
+"""What torch allows one process, by limit, once a lane of this one was built with the compiler there."""
 
 
 def make_room() -> None:
@@ -21,7 +24,9 @@ def make_room() -> None:
         return
     from torch._dynamo import config
 
-    if _rooms:  # by the name that torch 2.6 knows, and later ones as another name of recompile_limit
-        config.cache_size_limit += _rooms[0]
-    else:
-        _rooms.append(config.cache_size_limit)
+    for limit in _LIMITS:
+        allowed = getattr(config, limit)
+        if limit in _room:
+            setattr(config, limit, allowed + _room[limit])
+        else:
+            _room[limit] = allowed

@@ -9,7 +9,8 @@ the lane's data out of the nearest caches, and what is to be repeated would begi
 lane's own block, since what happens between blocks has pushed out the interpreter's. All lanes of a launch
 have a lead-in or none has, or one would be timed warm and its neighbour cold. None has where every block is a
 single long iteration: it would double the time between two blocks that are to cancel what they share (`python
--m benchmarks.lead_in`).
+-m benchmarks.lead_in`). Of lanes that run one after another, each alone, none knows the others' blocks, and
+no two blocks are to cancel anything: all have one. A device with a queue has a rule of its own (lane.py).
 
 Where a lane's memory happens to lie makes it faster or slower for as long as it lives, often by more than all
 its rounds are uncertain. So the lanes are built anew now and then, elsewhere in memory, where building is
@@ -28,7 +29,7 @@ from stepmark.measure.failures import LaneStopped
 from stepmark.measure.lane import Lane
 from stepmark.measure.protocol import Entered, Event, LaneFailed, Paced, RenewalBegan, RoundBegan, Warmed
 from stepmark.records.outcome import Stage
-from stepmark.records.settings import Settings
+from stepmark.records.settings import Isolation, Settings
 
 Emit = Callable[[Event], object]
 Act = Callable[[Lane], Sequence[Event]]
@@ -49,7 +50,7 @@ def conduct(
     pace: Pace | None = None,
 ) -> None:
     """Run the whole launch; a lane that stops leaves, the others go on."""
-    conductor = _Conductor(random, emit)
+    conductor = _Conductor(random, emit, lead_in=settings.isolation is Isolation.ALONE)
     begin = now()
     alive = conductor.everyone(list(lanes), Stage.BUILD, lambda lane: lane.build())
     alive = conductor.everyone(alive, Stage.WARMUP, lambda lane: lane.warm_up())
@@ -88,10 +89,10 @@ def _stretch(sampled: float, price: float, num_lanes: int, settings: Settings) -
 
 
 class _Conductor:
-    def __init__(self, random: Random, emit: Emit) -> None:
+    def __init__(self, random: Random, emit: Emit, *, lead_in: bool) -> None:
         self._random = random
         self._emit = emit
-        self._lead_in = False
+        self._lead_in = lead_in
 
     def everyone(self, lanes: list[Lane], stage: Stage, act: Act) -> list[Lane]:
         """Do one thing with every lane in random order; return those that survived, in that order."""

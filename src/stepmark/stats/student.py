@@ -16,6 +16,10 @@ from scipy.special import stdtrit
 
 from stepmark.stats.arrays import FloatArray, Interval, count, deviation, mean
 
+FURTHEST = 20.0
+"""As far as a bound may lie from its point, as a logarithm: a factor of 5e8. More does not matter, and
+infinity is no number in JSON: what is written would not be read back."""
+
 
 def t_interval(values: FloatArray, *, confidence: float) -> Interval:
     """For the mean along the last axis."""
@@ -28,7 +32,9 @@ def t_interval(values: FloatArray, *, confidence: float) -> Interval:
 
 
 def exponentiate(interval: Interval) -> Interval:
-    """From the logarithm back; the point stays inside its bounds whatever the rounding."""
+    """From the logarithm back; the point stays inside its bounds whatever the rounding, and these finite."""
     with np.errstate(over="ignore", under="ignore"):
-        point, low, high = (np.exp(edge) for edge in interval)
+        point = np.exp(interval.point)
+        low = np.exp(np.maximum(interval.low, interval.point - FURTHEST))
+        high = np.exp(np.minimum(interval.high, interval.point + FURTHEST))
     return Interval(point, np.minimum(low, point), np.maximum(high, point))
