@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace as replace_fields
 
 import numpy as np
 import pytest
@@ -16,13 +17,19 @@ from stepmark.audit.lanes import CaseLanes, each_case
 from stepmark.audit.noisy_neighbour import noisy_neighbour
 from stepmark.audit.quantised_clock import quantised_clock
 from stepmark.audit.throttled import throttled
+from stepmark.engines.fake import FakeEngine
+from stepmark.pipeline import Order, measure
 from stepmark.records.finding import Finding, Severity
+from stepmark.records.outline import SuiteOutline, VariantOutline
 from stepmark.records.run import Recording
-from stepmark.records.sample import Layout
+from stepmark.records.sample import Layout, pack
+from stepmark.records.settings import Settings
+from stepmark.records.source import BuiltinSource
 from stepmark.records.trial import LaneTrial, LaneWatch, LaunchActivity
+from stepmark.store.store import Store
 from tests.support.properties import steady
-from tests.support.recordings import QUIET, edit_lanes, make_recording
-from tests.support.trials import FORWARD, OPS
+from tests.support.recordings import Noise, edit_lanes, make_recording
+from tests.support.trials import FORWARD, OPS, make_lane
 
 RULES = (clock_drift, compiled_inside, noisy_neighbour, quantised_clock, throttled)
 NUM = 5
@@ -173,7 +180,7 @@ def ticking(
 
 
 @pytest.mark.parametrize("layout", [FORWARD, OPS])
-@pytest.mark.parametrize("step", [1e-4, 5e-4, 16e-3])
+@pytest.mark.parametrize("step", [1e-5, 1e-4, 5e-4, 16e-3])
 def test_a_coarse_clock_shows(step: float, layout: Layout) -> None:
     finding = quantised_clock(ticking(step, layout=layout))
     assert finding is not None
@@ -182,7 +189,7 @@ def test_a_coarse_clock_shows(step: float, layout: Layout) -> None:
     assert numbers(finding)["step_seconds"] == pytest.approx(step / 4, rel=1e-4)
 
 
-@pytest.mark.parametrize("step", [1e-9, 4e-8, 1e-6, 1e-5])
+@pytest.mark.parametrize("step", [1e-9, 4e-8, 1e-6, 7e-6])
 def test_a_fine_clock_does_not(step: float) -> None:
     assert quantised_clock(ticking(step)) is None
 
@@ -200,8 +207,90 @@ def test_noise_alone_is_never_taken_for_steps(seed: int) -> None:
     assert quantised_clock(mine(make_recording(num_launches=3, num_rounds=20, seed=seed))) is None
 
 
-def test_times_that_never_change_are_not_judged() -> None:
-    assert quantised_clock(mine(make_recording(num_rounds=30, noise=QUIET))) is None
+@steady
+@given(st.floats(0.0025, 0.03), st.floats(0.0, 0.3), st.floats(0.9, 1.1), st.integers(0, 2**32))
+def test_times_that_are_rounded_to_a_fifth_of_the_margin_or_more(
+    grid: float, jitter: float, ratio: float, seed: int
+) -> None:
+    """What is timed moves by less than the grid, so that its times are a few values, or a single one."""
+    recording = make_recording(
+        variants={"dense": 1.0, "mine": ratio}, noise=Noise(), num_rounds=61, seed=seed
+    )
+    generator = np.random.default_rng(seed)
+    nanoseconds = round(4e6 * grid)
+
+    def rounded(_: int, lane: LaneTrial) -> LaneTrial:
+        level = 4e6 * (ratio if lane.variant == "mine" else 1.0)
+        times = level * np.exp(generator.normal(0.0, jitter * grid, 61))
+        ticks = np.rint(times / nanoseconds) * nanoseconds
+        assert lane.warmup is not None
+        first = pack([3 * nanoseconds, 10 * nanoseconds])
+        return replace(
+            make_lane(lane.variant, {"forward": ticks / 4e9}, layout=FORWARD),
+            warmup=replace(lane.warmup, nanoseconds=pack(map(int, ticks[:4])), first=first),
+        )
+
+    finding = quantised_clock(mine(edit_lanes(recording, rounded)))
+    assert finding is not None
+    assert numbers(finding)["step_seconds"] >= nanoseconds / 4.001e9
+
+
+def test_what_is_coarse_follows_the_margin_up_to_a_hundredth() -> None:
+    for step, coarse in ((1e-5, 0.01), (3e-5, 0.02), (3.8e-5, 0.045), (6e-5, 0.5)):
+        case = ticking(step)
+        for margin in (0.001, 0.01, 0.02, 0.045, 0.2, 0.5):
+            policy = replace(case.run.policy, margin=margin)
+            found = quantised_clock(replace_fields(case, run=replace(case.run, policy=policy)))
+            assert (found is not None) == (margin <= coarse)
+
+
+def never_changing(nanoseconds: int, *, first: Sequence[int], settling: Sequence[int] = ()) -> CaseLanes:
+    """The same total in every block of every lane; other times only in the warm-ups."""
+
+    def constant(_: int, lane: LaneTrial) -> LaneTrial:
+        assert lane.warmup is not None
+        warmup = replace(lane.warmup, first=pack(first), nanoseconds=pack(settling))
+        blocks = np.full(30, nanoseconds / 4e9)
+        return replace(make_lane(lane.variant, {"forward": blocks}, layout=FORWARD), warmup=warmup)
+
+    return mine(edit_lanes(make_recording(layout=FORWARD, num_launches=NUM), constant))
+
+
+def test_times_that_never_change_have_the_step_of_all_that_the_launch_holds() -> None:
+    finding = quantised_clock(never_changing(4_000_000, first=(6_000_000, 5_000_000)))
+    assert numbers(finding)["step_seconds"] == pytest.approx(1e-3 / 4)
+    assert quantised_clock(never_changing(4_000_000, first=(6_000_000, 4_000_100))) is None
+    assert quantised_clock(never_changing(4_000_000, first=(4_010_000,))) is not None
+    assert quantised_clock(never_changing(4_000_000, first=(4_007_000,))) is None
+
+
+def test_times_that_are_the_same_throughout_tell_nothing_unless_the_clock_stood_still() -> None:
+    assert quantised_clock(never_changing(4_000_000, first=(4_000_000,))) is None
+    assert quantised_clock(never_changing(4_000_000, first=())) is None
+    assert numbers(quantised_clock(never_changing(0, first=(16_000_000,))))["step_seconds"] == 4e-3
+    finding = quantised_clock(never_changing(0, first=(0,)))
+    assert finding is not None
+    assert finding.message == "the clock did not move in any block, in 5 of 5 launches"
+
+
+@pytest.mark.parametrize("reading", [1, 50])
+@pytest.mark.parametrize(
+    "phases", [{"forward": 100_000}, {"forward": 20_000, "backward": 40_000}, {"f": 9_000_000}]
+)
+def test_scripted_times_that_never_change_are_not_accused(phases: dict[str, int], reading: int) -> None:
+    outline = SuiteOutline(
+        name="scripted",
+        axes=(),
+        variants=(VariantOutline(name="dense", baseline=True), VariantOutline(name="mine")),
+    )
+    engine = FakeEngine(outline, {"dense": phases, "mine": phases}, reading=reading)
+    settings = Settings(launches=3, min_rounds=20, stop=False, pilot=0, alone=0, confirm=0)
+    order = Order(sources=(BuiltinSource(name="scripted"),), settings=settings)
+    with Store.open("sqlite://") as store:
+        recording = measure(order, engine=engine, store=store)
+    case = mine(recording)
+    assert all(blocks is not None and blocks.size >= 20 and np.ptp(blocks) < 1e-12 for blocks in case.blocks)
+    assert quantised_clock(case) is None
 
 
 # ── compiled-inside ─────────────────────────────────────────────────────────────────────────────────

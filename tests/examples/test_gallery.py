@@ -32,12 +32,14 @@ PUBLISHED = {
     "wrong_length_scales",
 }
 
-JUDGED_BY_TIMES = {"never_settled", "phase_bleed", "warm_up_unfinished"}
+JUDGED_BY_TIMES = {"never_settled", "phase_bleed", "uneven_iterations", "warm_up_unfinished"}
 """Alone, because neighbours hide or feign them: the one mistake is over after 150 ms, before the first round
 where four processes share two cores, and there a steady lane may not settle, and a thread that goes on
 working may be done before it is looked for. Neighbours from outside the tests are why they have three tries:
 with three others on two cores one try in five misses the thread."""
 TRIES = 3
+SILENT_IN_COMPANY = {"uneven_iterations"}
+"""Its rule leaves out launches that others disturbed, and there may be no other launches."""
 IN_THEIR_PLACES = [
     pytest.param(mistake, marks=[pytest.mark.process] if mistake.name in JUDGED_BY_TIMES else [])
     for mistake in GALLERY
@@ -80,6 +82,8 @@ def test_a_mistake_is_caught_by_its_name(mistake: Mistake, brief: LocalEngine, s
         findings = findings_of(mistake, brief, store)
         if mistake.finding in {one.name for one in findings if f"/{mistake.variant}[" in one.case}:
             return
+    if mistake.name in SILENT_IN_COMPANY and FindingName.NOISY_NEIGHBOUR in {one.name for one in findings}:
+        pytest.skip("others used the machine in all tries")
     pytest.fail(told(findings))
 
 
