@@ -1,6 +1,7 @@
 """What an unclocked iteration before each block costs: identical code, with and without it, in turn.
 
-The figures on renewals and lead-ins in docs/method.md come from here: python -m benchmarks.lead_in --workload lora
+The figures on renewals and lead-ins in docs/method.md come from here:
+python -m benchmarks.lead_in --workload lora
 """
 
 from __future__ import annotations
