@@ -60,6 +60,17 @@ def with_dtype(recording: Recording, dtype: str) -> Recording:
     return moved_cells(recording, dtype=dtype)
 
 
+def with_both(recording: Recording, dtype: str) -> Recording:
+    """The run with each of its cases in another dtype too."""
+    other = with_dtype(recording, dtype)
+    return replace(
+        recording,
+        run=replace(recording.run, cases=recording.run.cases + other.run.cases),
+        solos=recording.solos + other.solos,
+        launches=recording.launches + other.launches,
+    )
+
+
 def moved_cells(recording: Recording, **change: object) -> Recording:
     def moved(cell: Cell) -> Cell:
         return replace(cell, **change)
@@ -146,6 +157,16 @@ def test_two_runs_of_each_of_two_commits_are_enough() -> None:
     spread = compare_runs(recorded(1), recorded(2, commit="b"), history=past).cases[0].primary.spread
     assert spread is not None
     assert spread.num_runs == 4
+
+
+def test_a_run_that_holds_both_cases_of_a_pair_counts_once() -> None:
+    """Compared across dtypes: the second case of a run shares the mood of the first."""
+    past = [with_both(recording, "bfloat16") for recording in history(3)]
+    old, new = recorded(1), with_dtype(recorded(2, commit="b"), "bfloat16")
+    # Work too: the evidence of these made-up runs has float32 tensors whatever the cell's dtype.
+    comparison = compare_runs(old, new, history=past, terms=Terms(allow=(Aspect.DTYPE, Aspect.WORK)))
+    spreads = [case.primary.spread for case in comparison.cases]
+    assert [spread.num_runs for spread in spreads if spread is not None] == [4, 4]
 
 
 @pytest.mark.parametrize(

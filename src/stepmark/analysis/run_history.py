@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,6 +29,14 @@ Identity = tuple[frozenset[tuple[object, str]], str]
 """Facts of run and case, and the phase: runs that share it are replications."""
 
 
+class _Level(NamedTuple):
+    """The level of a case in one run."""
+
+    run_id: str
+    point: float
+    error: float
+
+
 class History:
     """Levels of cases in earlier runs, gathered one recording at a time."""
 
@@ -36,7 +45,7 @@ class History:
         self._centre = centre
         self._num_rounds = num_rounds
         """By case id: as many as the comparison draws the minimum from."""
-        self._levels: dict[Key, dict[Identity, list[tuple[float, float]]]] = {}
+        self._levels: dict[Key, dict[Identity, list[_Level]]] = {}
 
     def add(self, recording: Recording) -> None:
         """Take in a run, if it is known to be a replication of something on the machine in question."""
@@ -46,9 +55,9 @@ class History:
         facts = run_facts(run)
         for case_id, trials in gather(recording).items():
             if case_id in self._num_rounds and trials.failure is None:
-                self._add_case(trials, facts | case_facts(trials))
+                self._add_case(run.id, trials, facts | case_facts(trials))
 
-    def _add_case(self, trials: CaseTrials, facts: Facts) -> None:
+    def _add_case(self, run_id: str, trials: CaseTrials, facts: Facts) -> None:
         times = times_of(trials)
         if times is None:
             return
@@ -59,18 +68,28 @@ class History:
         for phase, point, error in zip(levels.phases, levels.points, levels.errors, strict=True):
             identity = (frozenset(facts.items()), phase)
             groups = self._levels.setdefault((case_id, phase), {})
-            groups.setdefault(identity, []).append((float(point), float(error)))
+            groups.setdefault(identity, []).append(_Level(run_id, float(point), float(error)))
 
     def between(self, case_ids: Iterable[str], phase: str) -> tuple[BetweenRuns, RunSpread]:
         """The spread of a phase, from all groups of these cases; assumed where there are too few."""
-        groups = [
-            Group(*np.array(runs).T)
-            for case_id in dict.fromkeys(case_ids)
-            for runs in self._levels.get((case_id, phase), {}).values()
-        ]
+        groups = list(self._groups(case_ids, phase))
         known = between_runs(groups)
         if known is None or known.degrees < MIN_DEGREES:
             deviation = ASSUMED[self._centre]
             return assumed(deviation), RunSpread(deviation=deviation, num_runs=0)
-        num_runs = sum(group.levels.size for group in groups if group.levels.size > 1)
+        num_runs = sum(group.levels.size for group in groups)
         return known, RunSpread(deviation=known.variance**0.5, num_runs=num_runs)
+
+    def _groups(self, case_ids: Iterable[str], phase: str) -> Iterator[Group]:
+        """Replications of these cases, each run once: where a comparison is across dtypes or modes, a run may
+        hold both cases of the pair, and the second shares the mood of the first."""
+        taken: set[str] = set()
+        for case_id in dict.fromkeys(case_ids):
+            for levels in self._levels.get((case_id, phase), {}).values():
+                fresh = [level for level in levels if level.run_id not in taken]
+                if len(fresh) > 1:
+                    taken.update(level.run_id for level in fresh)
+                    yield Group(
+                        levels=np.array([level.point for level in fresh]),
+                        errors=np.array([level.error for level in fresh]),
+                    )
