@@ -182,3 +182,13 @@ def test_no_baseline() -> None:
     with pytest.raises(UsageError, match="suite 'a' has no baseline") as caught:
         check([suite_with("a", baseline=False)])
     assert "'v0'" in caught.value.remedy
+
+
+def test_a_preset_of_a_variant_that_is_not_there() -> None:
+    suite = Suite("mine", presets={"quick": {"variant": ["thin"]}})
+    suite.variant(name="dense")(lambda c: Step(lambda: None))
+    with pytest.raises(
+        UsageError, match="preset 'quick' of suite 'mine' names unknown variants: thin"
+    ) as caught:
+        check([suite])
+    assert caught.value.remedy == "the variants are: dense"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -218,3 +219,51 @@ def test_a_variant_may_foretell_its_needs() -> None:
 def test_needs_are_not_negative(needs: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="negative"):
         Needs(**needs)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"axes": {"features": 5}}, "axis 'features': 5 is not a list"),
+        ({"axes": {"features": [[1], [2]]}}, "of type list"),
+        ({"axes": {1: [2]}}, "'1' cannot name an axis"),
+        ({"axes": ["features"]}, "axes: a list has no names"),
+        ({"presets": ["quick"]}, "presets: a list has no names"),
+        ({"presets": {"quick": [512]}}, "preset 'quick': a list has no names"),
+        ({"presets": {"quick": {"variant": [1]}}}, "preset 'quick': 1 is not a name"),
+        ({"dtypes": [3.0]}, "dtypes: 3.0 is not a name"),
+        ({"dtypes": [["float32"]]}, "dtypes: .* is not a name"),
+        ({"where": lambda c: True}, "where is of type function, not text"),
+        ({"about": None}, "about is of type NoneType, not text"),
+        ({"name": 5}, "'5' cannot name a suite"),
+    ],
+)
+def test_what_could_not_be_sent_to_another_process_is_refused(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        Suite(**{"name": "mine", **given})
+
+
+def test_the_values_of_an_axis_may_come_one_by_one() -> None:
+    assert Suite("mine", axes={"features": (2**n for n in (3, 4))}).axes == {"features": (8, 16)}  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"build": "dense"}, "'dense' has no name of its own"),
+        ({"build": partial(build)}, "has no name of its own"),
+        ({"build": build, "needs": Needs(memory=1.0)}, "the needs of variant 'build' cannot be called"),
+        ({"build": build, "accepts": "same-work-as-baseline"}, "'same-work-as-baseline' is text, not a list"),
+    ],
+)
+def test_a_variant_that_could_not_be_built_is_refused_where_it_is_written(
+    given: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(UsageError, match=says):
+        Suite("mine").variant(**given)
+
+
+def test_what_has_no_name_of_its_own_can_be_given_one() -> None:
+    suite = Suite("mine")
+    suite.variant(name="dense")(partial(build))
+    assert list(suite.variants) == ["dense"]

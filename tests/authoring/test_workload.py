@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from stepmark.authoring.inputs import randn
@@ -61,3 +63,34 @@ def test_the_primary_is_an_operation_or_a_total(primary: str) -> None:
 def test_an_unknown_primary_is_refused() -> None:
     with pytest.raises(ValueError, match="primary 'speed' is neither"):
         Ops(OPERATIONS, primary="speed")
+
+
+@pytest.mark.parametrize(
+    ("parts", "says"),
+    [
+        ({"module": None}, "a step needs a module or a function: NoneType cannot be called"),
+        ({"optimizer": 0.1}, "optimizer=float cannot be called: .* like torch.optim.AdamW"),
+        ({"loss": "mse"}, "loss=str cannot be called"),
+        ({"reference": 3.0}, "reference=float cannot be called"),
+    ],
+)
+def test_what_is_to_be_called_can_be(parts: dict[str, Any], says: str) -> None:
+    with pytest.raises(TypeError, match=says):
+        Step(**{"module": nothing, **parts})
+
+
+@pytest.mark.parametrize("kind", ["operation", "reference"])
+def test_a_result_is_no_operation(kind: str) -> None:
+    given: dict[str, Any] = {"operation": {}, "reference": {}, kind: {"matmul": 4.0}}
+    with pytest.raises(TypeError, match=f"{kind} 'matmul' is a float, not a function: write lambda"):
+        Ops({**OPERATIONS, **given["operation"]}, references=given["reference"])
+
+
+def test_operations_have_names() -> None:
+    with pytest.raises(TypeError, match=r"Ops needs names: .* not a list"):
+        Ops([nothing])  # type: ignore[arg-type]
+
+
+def test_a_total_of_text_is_not_a_list_of_letters() -> None:
+    with pytest.raises(TypeError, match=r"total 'all': 'matmul' is text, not a list: write \['matmul'\]"):
+        Ops(OPERATIONS, totals={"all": "matmul"})

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 from stepmark.authoring.expressions import suite_of_expressions
-from stepmark.authoring.suite import Suite
+from stepmark.authoring.suite import VARIANT, Suite
 from stepmark.errors import BenchFileError, UsageError
 from stepmark.records.source import BuiltinSource, ExpressionSource, FileSource, PickledSource, Source
 
@@ -93,4 +93,16 @@ def check(suites: Iterable[Suite]) -> None:
             raise UsageError(
                 f"suite '{suite.name}' has no baseline to compare with",
                 remedy=f"mark one variant: @suite.variant(baseline=True) on '{first}', for instance",
+            )
+        _check_presets(suite)
+
+
+def _check_presets(suite: Suite) -> None:
+    """The variants that presets name are there: they are added after the suite is made."""
+    for preset, axes in suite.presets.items():
+        unknown = [str(name) for name in axes.get(VARIANT, ()) if name not in suite.variants]
+        if unknown:
+            raise UsageError(
+                f"preset '{preset}' of suite '{suite.name}' names unknown variants: {', '.join(unknown)}",
+                remedy=f"the variants are: {', '.join(suite.variants)}",
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from keyword import iskeyword
 from typing import Any, TypeVar, get_args, overload
@@ -67,14 +67,17 @@ class Suite:
         pass do not exist."""
         _check_name(name, "suite")
         self.name = name
-        self.axes = {axis: _axis_values(axis, values) for axis, values in (axes or {}).items()}
-        self.modes = tuple(mode_named(mode) for mode in _listed(modes, "modes"))
-        self.dtypes = _listed(dtypes, "dtypes")
-        self.presets = {
-            preset: self._preset_axes(preset, values) for preset, values in (presets or {}).items()
+        self.axes = {
+            axis: _axis_values(axis, values) for axis, values in _mapping(axes or {}, "axes").items()
         }
-        self.where = where
-        self.about = about
+        self.modes = tuple(mode_named(mode) for mode in _listed(modes, "modes"))
+        self.dtypes = _texts(dtypes, "dtypes")
+        self.presets = {
+            preset: self._preset_axes(preset, _mapping(values, f"preset '{preset}'"))
+            for preset, values in _mapping(presets or {}, "presets").items()
+        }
+        self.where = _text(where, "where", like="tokens <= features")
+        self.about = _text(about, "about", like="one line for the reports")
         self.variants: dict[str, Variant] = {}
 
     def _preset_axes(
@@ -87,7 +90,7 @@ class Suite:
                 remedy=f"the axes are: {', '.join(self.axes) or 'none'}",
             )
         return {
-            axis: _axis_values(axis, each) if axis in self.axes else _listed(each, f"preset '{preset}'")
+            axis: _axis_values(axis, each) if axis in self.axes else _texts(each, f"preset '{preset}'")
             for axis, each in values.items()
         }
 
@@ -119,8 +122,13 @@ class Suite:
         """
 
         def register(function: Build) -> Build:
-            called = name or function.__name__
-            expected = tuple(finding_named(each).value for each in accepts)
+            called = name or _own_name(function)
+            if needs is not None and not callable(needs):
+                raise UsageError(
+                    f"the needs of variant '{called}' cannot be called",
+                    remedy="write a function of the point: needs=lambda c: stepmark.Needs(memory=...)",
+                )
+            expected = tuple(finding_named(each).value for each in _several(accepts, "accepts"))
             self._add(Variant(name=called, build=function, baseline=baseline, needs=needs, accepts=expected))
             return function
 
@@ -171,14 +179,41 @@ class Suite:
 
 def _check_name(name: str, kind: str) -> None:
     """Names stand in case ids, between slashes and brackets."""
-    if not name or any(mark in name for mark in "[]/\n"):
+    if not isinstance(name, str) or not name or any(mark in name for mark in "[]/\n"):
         raise UsageError(f"'{name}' cannot name a {kind}", remedy="use a name without brackets and slashes")
 
 
-def _axis_values(axis: str, values: Sequence[AxisValue]) -> tuple[AxisValue, ...]:
+def _own_name(function: Build) -> str:
+    own = getattr(function, "__name__", None)
+    if own is None:
+        raise UsageError(
+            f"{function!r} has no name of its own", remedy="give it one: @suite.variant(name='...')"
+        )
+    return str(own)
+
+
+def _text(value: str, what: str, *, like: str) -> str:
+    """What is stored as text, and read by who has not the bench file."""
+    if not isinstance(value, str):
+        raise UsageError(f"{what} is of type {type(value).__name__}, not text", remedy=f"write '{like}'")
+    return value
+
+
+def _mapping(values: Mapping[str, T], what: str) -> Mapping[str, T]:
+    if not isinstance(values, Mapping):
+        raise UsageError(
+            f"{what}: a {type(values).__name__} has no names for its values", remedy="write {'name': [...]}"
+        )
+    return values
+
+
+def _axis_values(axis: str, given: Sequence[AxisValue]) -> tuple[AxisValue, ...]:
     """Cases are stored and sent to other processes, so the values of an axis are plain."""
-    if axis in RESERVED or axis.startswith("_") or iskeyword(axis) or not axis.isidentifier():
+    if not isinstance(axis, str) or not axis.isidentifier() or axis.startswith("_"):
         raise UsageError(f"'{axis}' cannot name an axis", remedy="rename it")
+    if axis in RESERVED or iskeyword(axis):
+        raise UsageError(f"'{axis}' cannot name an axis", remedy="rename it")
+    values = _several(given, f"axis '{axis}'")
     for value in values:
         if type(value) not in get_args(AxisValue) or (isinstance(value, float) and not math.isfinite(value)):
             raise UsageError(
@@ -192,11 +227,26 @@ def _axis_values(axis: str, values: Sequence[AxisValue]) -> tuple[AxisValue, ...
     return _listed(values, f"axis '{axis}'")
 
 
-def _listed(values: Sequence[T], what: str) -> tuple[T, ...]:
-    """Values that tell cases apart: at least one, no two the same, nor the same in a case id."""
+def _texts(values: Sequence[AxisValue], what: str) -> tuple[str, ...]:
+    names: list[str] = []
+    for value in _several(values, what):
+        if not isinstance(value, str):
+            raise UsageError(f"{what}: {value!r} is not a name", remedy="write names, like 'float32'")
+        names.append(value)
+    return _listed(names, what)
+
+
+def _several(values: Iterable[T], what: str) -> tuple[T, ...]:
     if isinstance(values, str):
         raise UsageError(f"{what}: '{values}' is text, not a list", remedy=f"write ['{values}']")
-    listed = tuple(values)
+    if not isinstance(values, Iterable):
+        raise UsageError(f"{what}: {values!r} is not a list", remedy=f"write [{values!r}]")
+    return tuple(values)
+
+
+def _listed(values: Iterable[T], what: str) -> tuple[T, ...]:
+    """Values that tell cases apart: at least one, no two the same, nor the same in a case id."""
+    listed = _several(values, what)
     if not listed:
         raise UsageError(f"{what}: there are no values", remedy="give at least one")
     if len(set(listed)) < len(listed) or len({str(value) for value in listed}) < len(listed):

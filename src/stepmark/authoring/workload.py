@@ -38,6 +38,19 @@ class Step:
     expects: Expect | None = field(default=None, kw_only=True)
     """Claims that the audit checks."""
 
+    def __post_init__(self) -> None:
+        if not callable(self.module):
+            raise TypeError(f"a step needs a module or a function: {_kind(self.module)} cannot be called")
+        if self.optimizer is not None and not callable(self.optimizer):
+            raise TypeError(
+                f"optimizer={_kind(self.optimizer)} cannot be called: give what makes one from the trainable "
+                "parameters, like torch.optim.AdamW or lambda p: torch.optim.SGD(p, lr=0.1)"
+            )
+        for name in ("loss", "reference"):
+            given = getattr(self, name)
+            if given is not None and not callable(given):
+                raise TypeError(f"{name}={_kind(given)} cannot be called: give a function")
+
 
 @dataclass(frozen=True)
 class Ops:
@@ -55,9 +68,20 @@ class Ops:
     """Claims that the audit checks, about all operations together."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.operations, Mapping):
+            raise TypeError(f"Ops needs names: {{'matmul': lambda: a @ b}}, not a {_kind(self.operations)}")
         if not self.operations:
             raise ValueError("Ops needs at least one operation")
+        for kind, functions in (("operation", self.operations), ("reference", self.references)):
+            for name, function in functions.items():
+                if not callable(function):
+                    raise TypeError(
+                        f"{kind} '{name}' is a {_kind(function)}, not a function: write lambda: ..., "
+                        "which computes it anew each time"
+                    )
         for total, parts in self.totals.items():
+            if isinstance(parts, str):
+                raise TypeError(f"total '{total}': '{parts}' is text, not a list: write ['{parts}']")
             unknown = [part for part in parts if part not in self.operations]
             if unknown:
                 raise ValueError(f"total '{total}' names unknown operations: {', '.join(unknown)}")
@@ -70,6 +94,10 @@ class Ops:
         strange = [name for name in self.references if name not in self.operations]
         if strange:
             raise ValueError(f"references name unknown operations: {', '.join(strange)}")
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__
 
 
 Workload = Step | Ops
