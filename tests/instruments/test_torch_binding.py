@@ -367,6 +367,30 @@ def test_modules_and_inputs_get_the_cases_dtype(mode: Mode, dtype: str) -> None:
     assert program.inspect().output == TensorFacts(shape=(3, 4), dtype=dtype, device="cpu")
 
 
+class Rotated(nn.Module):
+    """Multiplies by complex numbers, as rotary embeddings do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(4, 4)
+        self.turns: torch.Tensor
+        self.register_buffer("turns", torch.polar(torch.ones(4), torch.arange(4.0)))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        turned: torch.Tensor = self.inner(x) * self.turns
+        return turned.real
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_complex_numbers_of_a_module_stay_complex(dtype: str) -> None:
+    module = Rotated()
+    before = module.turns.clone()
+    program = of(Step(module, inputs=randn(3, 4)), dtype=dtype)
+    assert torch.equal(module.turns, before)
+    assert module.inner.weight.dtype == getattr(torch, dtype)
+    run(program)
+
+
 def test_modules_and_inputs_go_to_the_cases_device() -> None:
     module = Watched()
     run(of(Step(module, inputs=randn(3, 4)), Mode.FORWARD, device="meta"))
@@ -504,6 +528,7 @@ def test_a_step_that_trains_nothing(module: Any) -> None:
     with pytest.raises(ValueError, match="nothing in this step requires a gradient") as caught:
         of(Step(module, inputs=randn(3, 4)))
     assert "requires_grad=True" in str(caught.value)
+    assert "those that a function holds are not seen" in str(caught.value)
     run(of(Step(module, inputs=randn(3, 4, requires_grad=True))))
 
 
@@ -521,7 +546,7 @@ def test_an_output_that_is_no_tensor_needs_a_loss() -> None:
 
 def test_a_loss_that_returns_nothing_is_not_passed_over() -> None:
     program = of(Step(nn.Linear(4, 4), inputs=randn(3, 4), loss=lambda output: None))
-    with pytest.raises(AttributeError, match="backward"):
+    with pytest.raises(TypeError, match="the loss returns NoneType, not a tensor"):
         run(program)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
@@ -45,6 +48,15 @@ def test_an_optimizer_of_the_users_own_may_have_no_state(state: object) -> None:
     if state is not None:
         own.state = state  # type: ignore[attr-defined]
     assert evidence(nn.Linear(2, 2), own).optimizer_state_bytes == 0
+
+
+MOMENTA = [torch.ones(4), torch.ones(2)]
+
+
+@pytest.mark.parametrize("state", [MOMENTA, {"momenta": MOMENTA}, {"momentum": MOMENTA[0], 1: MOMENTA[1]}])
+def test_an_optimizer_of_the_users_own_keeps_its_state_as_it_likes(state: Any) -> None:
+    own = SimpleNamespace(state=state)
+    assert evidence(nn.Linear(2, 2), own).optimizer_state_bytes == (4 + 2) * 4
 
 
 def test_inputs_and_output_are_described() -> None:

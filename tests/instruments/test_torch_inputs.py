@@ -112,3 +112,14 @@ def test_dtypes_by_name() -> None:
     for name in ("flaot32", "nn", "tensor"):
         with pytest.raises(ValueError, match=f"torch has no dtype '{name}'"):
             torch_dtype(name)
+
+
+@pytest.mark.parametrize("inputs", [{"x": randn(2)}, [[randn(2)]], [torch.ones(2), {"x": randn(2)}]])
+def test_a_description_that_nobody_would_make_is_refused(inputs: Any) -> None:
+    with pytest.raises(ValueError, match=r"described inside a (dict|list): inputs are passed by position"):
+        make(inputs)
+
+
+def test_what_is_not_described_is_passed_on() -> None:
+    batch = {"x": torch.ones(2), "scale": 2.0}
+    assert make(batch) == (batch,)

@@ -13,7 +13,7 @@ Every iteration builds its own graph and uses it once; gradients never accumulat
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -143,6 +143,20 @@ def _check_operations(ops: Ops) -> tuple[NumberCheck, ...]:
     return tuple(check_operations(ops.operations, ops.references, tolerance=ops.tolerance))
 
 
+IN_DTYPE: Mapping[torch.dtype, Callable[[torch.nn.Module], torch.nn.Module]] = {
+    torch.float16: torch.nn.Module.half,
+    torch.bfloat16: torch.nn.Module.bfloat16,
+    torch.float32: torch.nn.Module.float,
+    torch.float64: torch.nn.Module.double,
+}
+"""These leave complex numbers alone, of which `to(dtype)` would keep the real parts only."""
+
+
+def _moved(module: torch.nn.Module, device: torch.device, dtype: torch.dtype) -> torch.nn.Module:
+    module = module.to(device=device)
+    return IN_DTYPE[dtype](module) if dtype in IN_DTYPE else module.to(dtype=dtype)
+
+
 class _BoundStep:
     """A step on its device, with everything made that is made outside the clock."""
 
@@ -153,7 +167,7 @@ class _BoundStep:
         # A loss may have parameters and buffers too: class weights, learnt temperatures.
         modules = [one for one in (step.module, step.loss) if isinstance(one, torch.nn.Module)]
         for one in modules:
-            one.to(device=device, dtype=dtype).train(mode is Mode.TRAIN)
+            _moved(one, device, dtype).train(mode is Mode.TRAIN)
         self.modules = tuple(modules)
         self.parameters = list(dict.fromkeys(p for one in modules for p in one.parameters()))
         options = dict(step.compile) if not isinstance(step.compile, bool) else {}
@@ -196,9 +210,9 @@ class _BoundStep:
         leaves = trainable + [one for one in given if one.requires_grad]
         if not leaves:
             raise ValueError(
-                "nothing in this step requires a gradient: train a module with parameters, give an input "
-                "requires_grad=True (stepmark versus: --input 64x1024:grad), or measure it with "
-                "modes=['forward'] (--mode forward)"
+                "nothing in this step requires a gradient: train a module with parameters (those that a "
+                "function holds are not seen), give an input requires_grad=True (stepmark versus: --input "
+                "64x1024:grad), or measure it with modes=['forward'] (--mode forward)"
             )
         if self._make_optimizer and not trainable:
             raise ValueError("this step has an optimizer but no parameters to train")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import resource
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -13,6 +13,7 @@ from stepmark.authoring.expectation import Expect
 from stepmark.authoring.workload import Ops, Step
 from stepmark.instruments.device_memory import device_memory
 from stepmark.instruments.inspection.conditions import conditions
+from stepmark.instruments.inspection.subject import tensors_in
 from stepmark.records.evidence import Declared, Evidence, TensorFacts
 from stepmark.records.sample import Layout
 
@@ -74,13 +75,10 @@ def tensor_facts(tensor: torch.Tensor) -> TensorFacts:
 
 
 def _state_bytes(optimizer: Any) -> int:
-    state = getattr(optimizer, "state", None) or {}
-    return sum(
-        value.nbytes
-        for slots in state.values()
-        for value in slots.values()
-        if isinstance(value, torch.Tensor)
-    )
+    """Of torch's optimizers, and of others that keep tensors in a `state` of whatever form."""
+    state = getattr(optimizer, "state", None)
+    kept = dict(state) if isinstance(state, Mapping) else state
+    return sum({id(tensor): tensor.nbytes for tensor in tensors_in(kept)}.values())
 
 
 def _peak_rss() -> int:

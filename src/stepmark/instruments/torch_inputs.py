@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -16,7 +16,22 @@ def make_inputs(
     """Tensors on the device; made on the CPU so that every device sees the same values."""
     generator = torch.Generator().manual_seed(seed)
     each = described if isinstance(described, Sequence) else (described,)
+    for one in each:
+        _refuse_inside(one)
     return tuple(_make(one, device, dtype, generator) for one in each)
+
+
+def _refuse_inside(one: Any) -> None:
+    """What is inside something else is passed on as it is: no tensor would be made of a description there."""
+    if isinstance(one, Mapping):
+        inside: Iterable[Any] = one.values()
+    else:
+        inside = one if isinstance(one, list | tuple) else ()
+    if any(isinstance(each, Input) for each in inside):
+        raise ValueError(
+            f"an input is described inside a {type(one).__name__}: inputs are passed by position, so give "
+            "them side by side to a module that puts them together, or put tensors inside (torch.randn)"
+        )
 
 
 def _make(one: Any, device: torch.device, dtype: torch.dtype, generator: torch.Generator) -> Any:

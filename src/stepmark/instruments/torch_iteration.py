@@ -77,7 +77,12 @@ class Iteration:
         self.loss = self._loss_function(self.output, *self._targets)
 
     def backward_from_loss(self) -> None:
-        self.loss.backward()
+        try:
+            self.loss.backward()
+        except AttributeError:
+            if isinstance(self.loss, torch.Tensor):
+                raise
+            raise TypeError(f"the loss returns {type(self.loss).__name__}, not a tensor") from None
 
     def backward(self) -> None:
         gradient = self.gradient if self.gradient is not None else self._fixed_gradient()
