@@ -14,19 +14,18 @@ from benchmarks.h200 import (
     page_bitsandbytes,
     page_fragmented,
     page_host,
+    page_lora,
     page_operations,
     page_switchback,
     page_targets,
     page_transformer,
     page_verdicts,
 )
-from benchmarks.h200.page_data import met, rows, source
+from benchmarks.h200.page_data import rows, source
 from stepmark.report.markdown_text import table
 
 PAGE = Path(__file__).parents[2] / "docs" / "gpu.md"
 MARKERS = re.compile(r"(<!-- (?P<name>[a-z0-9-]+) begins -->\n).*?(<!-- (?P=name) ends -->)", re.DOTALL)
-PEFT_ASKED, BASE_ASKED = 0.5, 1.12
-"""LoRA's time in PEFT's where the host decides, and in the frozen base's at 4096 x 4096 r16, eager."""
 
 
 def clock() -> str:
@@ -71,24 +70,6 @@ def card() -> str:
     return table(["what", "measured"], "lr", lines)
 
 
-def lora() -> str:
-    lines = []
-    for row in rows(LORA_SHAPES):
-        for kind in ("eager", "graph"):
-            times = row[f"both_{kind}_us"]
-            peft, three, base = (times["ours"] / times[name] for name in ("peft", "plain", "base"))
-            told, asked = "", ""
-            if kind == "eager" and row["tokens"] == 64:
-                asked, told = f"{PEFT_ASKED} of PEFT", met(peft, PEFT_ASKED, most=True)
-            elif kind == "eager":
-                asked, told = f"{BASE_ASKED} of the base", met(base, BASE_ASKED, most=True)
-            name = f"{row['tokens']} x {row['features']} r{row['rank']}"
-            alone = (f"{times[one]:.0f}" for one in ("base", "peft", "ours"))
-            lines.append([name, kind, *alone, *(f"{one:.2f}" for one in (peft, three, base)), asked, told])
-    titles = ["tokens x features", "called", "base, µs", "PEFT, µs", "ours, µs", "of PEFT"]
-    return table([*titles, "of three products", "of the base", "asked", ""], "llrrrrrrll", lines)
-
-
 H200 = "python -m benchmarks.h200"
 FRAGMENTED = f"{H200}.fragmented --what"
 SHAPES, SHAPES_BF16 = page_switchback.SHAPES["float16"], page_switchback.SHAPES["bfloat16"]
@@ -101,14 +82,6 @@ VERDICTS = "`, `".join(
         "--repeats 1 --seconds-of-copies 11",
         "--kinds slowed --repeats 2",
         "--kinds slowed --repeats 3 --only add_512k,norm_2048x1024,product_1024,softmax_4096x1024,add_16m",
-    )
-)
-LORA_SHAPES = "lora-shapes*.json"
-LORA = "`, `".join(
-    f"{H200}.lora --what shapes --dtypes bf16 --rounds 3 --only {words}"
-    for words in (
-        "64x512r8 64x1024r8 64x2048r8 4096x4096r16",
-        "64x1024r4 64x1024r16 64x1024r32 64x1024r64 --name lora-shapes-ranks",
     )
 )
 OPERATIONS = f"{H200}.operations --what"
@@ -144,7 +117,7 @@ SECTIONS: dict[str, tuple[Callable[[], str], str, str]] = {
         "switchback-quantisers.json",
         f"{H200}.switchback --what quantisers",
     ),
-    "lora": (lora, LORA_SHAPES, LORA),
+    "lora": (page_lora.lora, page_lora.PATTERN, page_lora.COMMAND),
     "norms": (page_operations.norms, page_operations.NORMS, f"{OPERATIONS} norms"),
     "softmax": (page_operations.softmax, page_operations.SOFTMAX, f"{OPERATIONS} softmax"),
     "operations": (page_operations.beside_the_best, "operations-[ns]*.json", BOTH),
