@@ -79,9 +79,12 @@ def fragmented(c: Point) -> Step:
     return _step(_fragmented(c, "auto"), c)
 
 
-@suite.variant(needs=_fragmented_needs)
+@suite.variant(needs=_fragmented_needs, accepts=["parameter-without-gradient"])
 def fragmented_hard(c: Point) -> Step:
-    """Hard selection inside a training loop: what the published result calls inference."""
+    """Hard selection inside a training loop: what the published result calls inference.
+
+    Through a hard choice no gradient reaches the selector.
+    """
     if c.mode is Mode.FORWARD:
         raise Unsupported("in inference the selection is hard anyway: see fragmented")
     return _step(_fragmented(c, "hard"), c)
