@@ -173,9 +173,9 @@ def eager_forward(_c: Point) -> Step:
     return Step(_adapter(FEATURES, RANK), inputs=randn(4, 16, FEATURES))
 
 
-@execution.variant
+@execution.variant(accepts=["same-work-as-baseline"])
 def lazy_forward_sync(c: Point) -> Step:
-    """Captured once, then replayed."""
+    """Captured once, then replayed: the same operations."""
     adapter = _adapter(FEATURES, RANK).to(device=c.device, dtype=c.dtype).eval()
     example: Tensor = torch.randn(4, 16, FEATURES, device=c.device, dtype=c.dtype)
     with torch.no_grad():
