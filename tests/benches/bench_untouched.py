@@ -38,7 +38,7 @@ def tell():
         name for name in sys.modules if name.startswith("stepmark.zoo.") and name.endswith("_kernels")
     ]
     if torch.cuda.is_initialized():
-        touched.append("a CUDA context")
+        touched.append("cuda-context")
     (SEEN / str(os.getpid())).write_text("\n".join(touched))
 
 
