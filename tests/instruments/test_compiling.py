@@ -17,7 +17,7 @@ from stepmark.instruments.inspection.compiler import CompilerWatch
 from tests.instruments.inspection.bound import stepped
 
 LANES = 20
-LIMITS = ("recompile_limit", "accumulated_recompile_limit")
+LIMITS = ("cache_size_limit", "accumulated_cache_size_limit")
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +46,7 @@ def test_torchs_second_limit_ends_none_of_them() -> None:
     """256 in torch, which would take some hundred lanes; here fewer than there are lanes."""
     from torch._dynamo import config
 
-    with config.patch(accumulated_recompile_limit=LANES // 2):
+    with config.patch(accumulated_cache_size_limit=LANES // 2):
         assert [graphs_of(4 + lane) for lane in range(LANES)] == [1] * LANES
 
 
@@ -80,6 +80,6 @@ def test_what_a_bench_file_allows_itself_is_not_taken_back() -> None:
     from torch._dynamo import config
 
     graphs_of(4)
-    with config.patch(recompile_limit=10_000):
+    with config.patch(cache_size_limit=10_000):
         graphs_of(5)
-        assert config.recompile_limit >= 10_000
+        assert config.cache_size_limit >= 10_000

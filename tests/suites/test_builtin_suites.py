@@ -15,7 +15,7 @@ from stepmark.errors import Unsupported
 from stepmark.instruments.torch_binding import bind
 from stepmark.instruments.torch_inputs import torch_dtype
 from stepmark.measure.expand import Selection, expand, select
-from stepmark.records.case import Case
+from stepmark.records.case import Case, Mode
 from stepmark.records.source import BuiltinSource
 from stepmark.suites import BUILTIN
 
@@ -28,13 +28,15 @@ def suites_of(name: str) -> dict[str, Suite]:
     return {suite.name: suite for suite in load(BuiltinSource(name=name))}
 
 
-def cases_of(name: str, preset: str) -> tuple[Case, ...]:
+def cases_of(name: str, preset: str, *modes: Mode) -> tuple[Case, ...]:
+    """In the suite's own modes, or in others that a user may ask for."""
     outlines = [suite.outline() for suite in suites_of(name).values()]
-    return expand(select(outlines, Selection(preset=preset)), condition=None, device="cpu")
+    return expand(select(outlines, Selection(preset=preset, modes=modes)), condition=None, device="cpu")
 
 
 def quick_cases() -> list[tuple[str, Case]]:
-    return [(name, case) for name in SUITES for case in cases_of(name, "quick")]
+    asked = (Mode.TRAIN, Mode.FORWARD)
+    return [(name, case) for name in SUITES for case in cases_of(name, "quick", *asked)]
 
 
 @pytest.mark.parametrize("name", SUITES)

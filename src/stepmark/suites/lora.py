@@ -13,6 +13,8 @@ from stepmark.authoring.inputs import Input, randn, zeros
 from stepmark.authoring.point import Point
 from stepmark.authoring.suite import Suite
 from stepmark.authoring.workload import Step
+from stepmark.errors import Unsupported
+from stepmark.records.case import Mode
 from stepmark.zoo import LoRAAdapter, LoRALinear, captured, cross_entropy
 
 SIZES = {
@@ -176,6 +178,8 @@ def eager_forward(_c: Point) -> Step:
 @execution.variant(accepts=["same-work-as-baseline"])
 def lazy_forward_sync(c: Point) -> Step:
     """Captured once, then replayed: the same operations."""
+    if c.mode is Mode.TRAIN:
+        raise Unsupported("what is replayed was captured without gradients")
     adapter = _adapter(FEATURES, RANK).to(device=c.device, dtype=c.dtype).eval()
     example: Tensor = torch.randn(4, 16, FEATURES, device=c.device, dtype=c.dtype)
     with torch.no_grad():
