@@ -33,5 +33,5 @@ def recompiling(c):
     def add(x, number):
         return x + number
 
-    torch._dynamo.config.recompile_limit = 10_000
+    torch._dynamo.config.cache_size_limit = 10_000
     return sm.Step(lambda x: add(x, next(calls) // 20), inputs=sm.randn(256))
