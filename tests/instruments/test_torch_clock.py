@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stepmark.instruments import torch_clock
 from stepmark.instruments.torch_clock import (
@@ -56,6 +58,49 @@ def test_a_changed_flag_is_seen_and_put_back(name: str) -> None:
     assert {flag for flag in before if before[flag] != after[flag]} == {name}
     instrument.restore(before)
     assert instrument.flags() == before
+
+
+PRODUCTS: Any = (torch.backends.cuda.matmul, torch.backends.mkldnn.matmul)  # type: ignore[attr-defined]
+PRECISIONS = (("none", "ieee", "tf32"), ("none", "ieee", "tf32", "bf16"))
+
+
+def set_products(precisions: tuple[str, ...]) -> None:
+    torch.set_float32_matmul_precision("highest")
+    for product, precision in zip(PRODUCTS, precisions, strict=True):
+        product.fp32_precision = precision
+
+
+@given(
+    before=st.tuples(*map(st.sampled_from, PRECISIONS)),
+    changed=st.one_of(
+        st.sampled_from(["highest", "high", "medium"]), st.tuples(*map(st.sampled_from, PRECISIONS))
+    ),
+)
+def test_products_set_backend_by_backend_are_read_and_put_back(
+    before: tuple[str, ...], changed: str | tuple[str, ...]
+) -> None:
+    instrument = TorchInstrument()
+    set_products(before)
+    flags = instrument.flags()
+    computed = [product.fp32_precision.replace("none", "ieee") for product in PRODUCTS]
+    if isinstance(changed, str):
+        torch.set_float32_matmul_precision(changed)
+    else:
+        set_products(changed)
+    instrument.restore(flags)
+    assert instrument.flags() == flags
+    assert [product.fp32_precision.replace("none", "ieee") for product in PRODUCTS] == computed
+
+
+@pytest.mark.parametrize(
+    ("precisions", "flag"),
+    [(("none", "none"), "highest"), (("tf32", "none"), "cuda tf32, mkldnn ieee")],
+)
+def test_a_product_of_fewer_bits_is_seen_whichever_way_it_was_asked_for(
+    precisions: tuple[str, ...], flag: str
+) -> None:
+    set_products(precisions)
+    assert torch_flags()["float32_matmul_precision"] == flag
 
 
 def test_all_at_once() -> None:

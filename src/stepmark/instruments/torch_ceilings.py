@@ -27,6 +27,7 @@ import torch
 from msgspec.structs import replace
 
 from stepmark.instruments.host_facts import host_facts
+from stepmark.instruments.torch_clock import float32_matmul_precision, set_float32_matmul_precision
 from stepmark.records.ceilings import Ceilings, MatrixRate, machine_name
 from stepmark.records.limit import RELAXED
 
@@ -170,12 +171,12 @@ def _numbers(dtype: str, size: int, device: str) -> torch.Tensor:
 
 def _relaxed(product: Callable[[], object]) -> None:
     """With float32 computed in fewer bits; the setting is put back."""
-    before = torch.get_float32_matmul_precision()
+    before = float32_matmul_precision()
     torch.set_float32_matmul_precision("high")
     try:
         product()
     finally:
-        torch.set_float32_matmul_precision(before)
+        set_float32_matmul_precision(before)
 
 
 def _best_seconds(act: Callable[[], object], finish: Finish) -> float:

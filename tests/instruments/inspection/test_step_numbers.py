@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from stepmark.authoring.inputs import randint, randn
 from stepmark.authoring.workload import Step
+from stepmark.instruments.torch_clock import float32_matmul_precision, set_float32_matmul_precision
 from stepmark.records.case import Mode
 from stepmark.records.inspection import NumberCheck
 from tests.instruments.inspection.bound import stepped
@@ -217,3 +218,14 @@ def test_a_tolerance_given_forgives_nothing() -> None:
     assert wrong(verified(kinked, dtype="bfloat16"))
     shifted = Step(Shifted(), inputs=randn(32, 16), reference=as_it_is, tolerance=1e-4)
     assert wrong(verified(shifted)) == ["gradient of shift"]
+
+
+def test_products_of_fewer_bits_are_allowed_their_error_whichever_way_they_were_asked_for() -> None:
+    before = float32_matmul_precision()
+    torch.backends.cuda.matmul.fp32_precision = "tf32"
+    try:
+        checks = verified(Step(Fast(), inputs=randn(3, 6), reference=reference))
+    finally:
+        set_float32_matmul_precision(before)
+    assert wrong(checks) == []
+    assert {one.tolerance for one in checks.values()} == {5e-3}

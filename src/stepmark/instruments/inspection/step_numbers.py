@@ -21,6 +21,7 @@ from stepmark.instruments.inspection.numbers import (
 )
 from stepmark.instruments.inspection.snapshot import RandomState, Snapshot
 from stepmark.instruments.inspection.subject import Subject, named_parameters, tensors_in
+from stepmark.instruments.torch_clock import float32_matmul_precision
 from stepmark.records.inspection import NumberCheck
 
 _COMPILED = "_orig_mod"
@@ -152,7 +153,7 @@ def _allowed(claim: Claim, output: Sequence[torch.Tensor]) -> float:
 
 def _products_are_reduced(subject: Subject) -> bool:
     """Whether products of float32 may be rounded more than float32 is."""
-    if torch.get_float32_matmul_precision() != "highest":
+    if float32_matmul_precision() != "highest":
         return True
     convolves = any(
         isinstance(one, torch.nn.modules.conv._ConvNd) for top in subject.modules for one in top.modules()
