@@ -54,6 +54,21 @@ def lane_of(trial: LaunchTrial, variant: str) -> LaneTrial:
     return next(lane for lane in trial.lanes if lane.variant == variant)
 
 
+ENDS_ONCE = """
+import os
+import stepmark as sm
+from torch import nn
+
+with open("{log}", "a") as log:
+    log.write("x")
+if os.path.getsize("{log}") == 1:
+    os._exit(3)
+suite = sm.Suite("ends", modes=["forward"])
+for name in "ab":
+    suite.variant(baseline=name == "a", name=name)(
+        lambda c: sm.Step(nn.Linear(8, 8), inputs=sm.randn(4, 8))
+    )
+"""
 PLAIN = Cell(suite="plain", axes=(("features", 16),))
 
 
@@ -319,6 +334,19 @@ def test_lanes_that_run_one_after_another_are_never_alive_together(
     for lane in trial.lanes:
         assert lane.failure is None
         assert len(unpack(lane.rounds)) == sum(lane.variant in order for order in trial.round_orders)
+
+
+def test_a_process_that_ends_while_it_imports_fails_its_own_lane_alone(
+    engine: LocalEngine, quick: Settings, tmp_path: Path
+) -> None:
+    bench = tmp_path / "bench_ends.py"
+    bench.write_text(ENDS_ONCE.format(log=tmp_path / "imports"))
+    settings = replace(quick, isolation=Isolation.ALONE)
+    trial = launch(engine, settings, bench, Cell(suite="ends", mode=Mode.FORWARD), "a", "b")
+    failed = [lane for lane in trial.lanes if lane.failure is not None]
+    assert [lane.failure.stage for lane in failed if lane.failure] == [Stage.IMPORT]
+    (other,) = [lane for lane in trial.lanes if lane.failure is None]
+    assert len(unpack(other.rounds)) >= settings.min_rounds
 
 
 def test_idle_processes_idle(

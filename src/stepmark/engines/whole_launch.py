@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
 
+from msgspec import structs
+
 from stepmark.engines.process import Tick, WorkerProcess
 from stepmark.engines.stopwatch import LaunchWatch
 from stepmark.measure.assemble import Ended, last_entered, launch_trial
@@ -62,7 +64,7 @@ def launch_one_by_one(assignment: LaunchAssignment, attendance: Attendance) -> L
         worker = attendance.start(_request(replace(assignment, cases=(case,))))
         try:
             stopped = _await(worker, attendance)
-            events.append(_said(worker, stopped=stopped))
+            events.append(_own(_said(worker, stopped=stopped), case.variant))
             homes[case.variant] = ended(worker)
         finally:
             worker.close()
@@ -80,6 +82,16 @@ def launch_one_by_one(assignment: LaunchAssignment, attendance: Attendance) -> L
     if stopped:
         raise CutOff(trial)
     return trial
+
+
+def _own(events: list[Event], variant: str) -> list[Event]:
+    """Of a process with a single lane: what befell the process befell that lane, and no other."""
+    return [
+        structs.replace(event, variant=variant)
+        if isinstance(event, LaneFailed) and event.variant is None
+        else event
+        for event in events
+    ]
 
 
 def stopped_by_user(act: Callable[[], None]) -> bool:
