@@ -16,7 +16,7 @@ from torch import nn
 from stepmark.authoring.inputs import randint, randn
 from stepmark.authoring.suite import Variant
 from stepmark.authoring.workload import Ops, Step
-from stepmark.errors import BenchFileError
+from stepmark.errors import BenchFileError, Unsupported
 from stepmark.instruments.torch_binding import bind
 from stepmark.instruments.torch_clock import TorchInstrument
 from stepmark.measure.program import Program
@@ -74,6 +74,23 @@ class Watched(nn.Module):
         output: torch.Tensor = self.inner(x)
         self._last = weakref.ref(output)
         return output
+
+
+@pytest.mark.parametrize(
+    ("device", "chosen"), [("cuda:1", [torch.device("cuda:1")]), ("cuda", []), ("cpu", [])]
+)
+def test_a_device_with_a_number_is_the_current_one_when_the_variant_is_built(
+    device: str, chosen: list[torch.device], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    current: list[Any] = []
+    monkeypatch.setattr(torch.cuda, "set_device", current.append)
+
+    def build(_: Any) -> Step:
+        assert current == chosen
+        raise Unsupported("nothing here to build it on")
+
+    with pytest.raises(Unsupported):
+        bound(build, device=device)
 
 
 def grads(module: nn.Module) -> list[torch.Tensor]:
