@@ -69,6 +69,27 @@ for name in "ab":
         lambda c: sm.Step(nn.Linear(8, 8), inputs=sm.randn(4, 8))
     )
 """
+NO_ANSWER = """
+import stepmark as sm
+import torch
+from torch import nn
+
+def no_answer(*_):
+    raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+torch.cuda.is_initialized, torch.cuda.synchronize = lambda: True, no_answer
+suite = sm.Suite("gone", modes=["forward"])
+
+@suite.variant(baseline=True)
+def honest(c):
+    return sm.Step(nn.Linear(8, 8), inputs=sm.randn(4, 8))
+
+@suite.variant
+def broken(c):
+    layer = nn.Linear(8, 8)
+    layer.register_forward_hook(no_answer)
+    return sm.Step(layer, inputs=sm.randn(4, 8))
+"""
 PLAIN = Cell(suite="plain", axes=(("features", 16),))
 
 
@@ -347,6 +368,21 @@ def test_a_process_that_ends_while_it_imports_fails_its_own_lane_alone(
     assert [lane.failure.stage for lane in failed if lane.failure] == [Stage.IMPORT]
     (other,) = [lane for lane in trial.lanes if lane.failure is None]
     assert len(unpack(other.rounds)) >= settings.min_rounds
+
+
+@pytest.mark.parametrize("isolation", list(Isolation))
+def test_who_leaves_the_device_without_an_answer_is_the_only_one_that_failed(
+    isolation: Isolation, engine: LocalEngine, quick: Settings, tmp_path: Path
+) -> None:
+    bench = tmp_path / "bench_gone.py"
+    bench.write_text(NO_ANSWER)
+    cell = Cell(suite="gone", mode=Mode.FORWARD)
+    trial = launch(engine, replace(quick, isolation=isolation), bench, cell, "honest", "broken")
+    failure = lane_of(trial, "broken").failure
+    assert failure is not None
+    assert "illegal memory access" in failure.message
+    assert lane_of(trial, "honest").failure is None
+    assert trial.cut_short is (isolation is Isolation.SHARED), "what is measured again"
 
 
 def test_idle_processes_idle(

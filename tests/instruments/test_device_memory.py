@@ -18,6 +18,18 @@ def test_a_process_that_used_no_accelerator() -> None:
     assert not torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
 
 
+def test_a_device_that_does_not_answer_is_noticed_where_memory_is_given_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def no_answer() -> None:
+        raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.cuda, "synchronize", no_answer)
+    with pytest.raises(RuntimeError, match="illegal"):
+        release_device_memory()
+
+
 def test_pools_of_their_own() -> None:
     segments: list[dict[str, Any]] = [
         {"total_size": 1, "segment_pool_id": (0, 0)},

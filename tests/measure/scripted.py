@@ -62,6 +62,8 @@ class ScriptedLane:
     renewal_time: int = MS
     fails_at: tuple[Stage, int | None] | None = None
     """The stage, and the round where it is one; BUILD in a round is a renewal."""
+    ends_process: bool = False
+    """Where it fails."""
     spoiled: bool = False
     """Its weight is not finite at the end."""
 
@@ -89,7 +91,7 @@ class ScriptedLane:
 
     def _enter(self, stage: Stage, number: int | None) -> None:
         if self.fails_at == (stage, number):
-            raise LaneStopped(BROKE)
+            raise LaneStopped(BROKE, ends_process=self.ends_process)
 
 
 def conducted(

@@ -277,6 +277,14 @@ def test_a_new_instance_settles_before_it_is_timed(once: int, runs: int) -> None
     assert log == ["prepare", "forward"] * runs + ["prepare"]
 
 
+def test_what_a_new_instance_asked_of_a_device_is_done_when_its_turn_ends() -> None:
+    device = FakeDevice(latency=10)
+    lane = hosted(device, lambda: device.step({"forward": (MS // 100, 20 * MS)}))
+    warmed_up(lane)
+    lane.renew(4)
+    assert device.free <= device.time
+
+
 def test_a_lane_that_cannot_be_built_anew_stops_there() -> None:
     fake = FakeInstrument()
     times = count()

@@ -49,6 +49,26 @@ def test_what_a_failed_lane_held_is_gone_when_its_failure_is_known(at: str) -> N
     assert alive == [0]
 
 
+@pytest.mark.parametrize("answers", [True, False])
+def test_a_device_that_does_not_answer_any_more_ends_the_process(answers: bool) -> None:
+    fake = FakeInstrument()
+
+    def access() -> int:
+        raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+    def release() -> None:
+        if not answers:
+            access()
+
+    bind = lambda: fake.step({"forward": access})  # noqa: E731
+    lane = HostedLane("mine", bind, fake, QUICK, now=fake.now, release=release)
+    lane.build()
+    with pytest.raises(LaneStopped) as stopped:
+        lane.warm_up()
+    assert stopped.value.ends_process is not answers
+    assert "illegal memory access" in stopped.value.failure.message
+
+
 def test_a_lane_that_goes_on_keeps_its_program() -> None:
     fake = FakeInstrument()
     released: list[Any] = []

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from stepmark.instruments.fake import FakeInstrument
+from stepmark.measure.failures import LaneStopped
 from stepmark.measure.launch import conduct
 from stepmark.measure.program import Program
 from stepmark.measure.protocol import (
@@ -61,7 +62,9 @@ def test_every_round_is_a_permutation_of_all_lanes_and_runs_as_recorded(
     assert all(sorted(order) == sorted(variants) for order in recorded)
     ran = [(number, variant) for number, order in enumerate(recorded) for variant in order]
     assert blocks(events) == ran
-    assert entered(events, Stage.ROUNDS) == [variant for _, variant in ran]
+    announced = entered(events, Stage.ROUNDS)
+    assert announced[: len(ran)] == [variant for _, variant in ran]
+    assert sorted(map(str, announced[len(ran) :])) == sorted(variants), "the last look at each"
     assert [event.number for event in events if isinstance(event, RoundBegan)] == list(range(len(recorded)))
 
 
@@ -346,3 +349,29 @@ def test_lanes_that_live_are_looked_at_once_after_the_last_round(
     assert all(event.round == rounds for event in found)
     last_block = max(i for i, event in enumerate(events) if isinstance(event, BlockDone))
     assert all(events.index(event) > last_block for event in found)
+
+
+@steady
+@given(seeds, lanes, st.sampled_from([(Stage.BUILD, None), (Stage.WARMUP, None), (Stage.ROUNDS, 1)]))
+def test_a_lane_that_takes_the_process_with_it_is_the_only_one_that_failed(
+    seed: int, variants: list[str], at: tuple[Stage, int | None]
+) -> None:
+    events: list[Event] = []
+    instrument = FakeInstrument()
+    hosts = [
+        ScriptedLane(name, instrument, fails_at=at if name == variants[0] else None, ends_process=True)
+        for name in variants
+    ]
+    with pytest.raises(LaneStopped):
+        conduct(hosts, random=Random(seed), settings=QUICK, emit=events.append, now=instrument.now)
+    assert [event.variant for event in events if isinstance(event, LaneFailed)] == variants[:1]
+    last = [event for event in events if isinstance(event, Entered)][-1]
+    assert (last.variant, last.stage, last.round) == (variants[0], *at), "its end is blamed on that lane"
+
+
+def test_the_last_look_is_announced_like_a_block() -> None:
+    """A process that ends or hangs there would be blamed on whoever came last in the last round."""
+    events = conducted(0, LANES)
+    last = [event for event in events if isinstance(event, Entered)][-len(LANES) :]
+    assert sorted(str(event.variant) for event in last) == sorted(LANES)
+    assert {event.round for event in last} == {QUICK.max_rounds}

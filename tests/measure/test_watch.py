@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import accumulate
 from random import Random
 
@@ -10,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from stepmark.instruments.fake import FakeInstrument
+from stepmark.instruments.fake import Duration, FakeInstrument
 from stepmark.measure.assemble import Ended, Timing, lane_watch, launch_trial
 from stepmark.measure.assignment import LaunchAssignment
+from stepmark.measure.failures import LaneStopped
 from stepmark.measure.lane import HostedLane
 from stepmark.measure.launch import conduct
-from stepmark.measure.protocol import BlockDone, Entered, Event, Paced, Spoiled
+from stepmark.measure.protocol import BlockDone, Entered, Event, Paced, RoundBegan, Spoiled
 from stepmark.measure.watch import READINGS, LaneSights, ProcessSights, Sight, Unwatched
 from stepmark.records.card import CardReading
 from stepmark.records.case import Case, Cell
@@ -217,7 +219,7 @@ def test_the_pace_is_read_when_all_are_warm_and_after_the_last_round(fails: bool
     first, last = (i for i, event in enumerate(events) if isinstance(event, Paced))
     assert Stage.ROUNDS not in stages[:first]
     assert not {Stage.BUILD, Stage.WARMUP} & {*stages[first:]}
-    assert last == len(events) - 1
+    assert not any(isinstance(event, BlockDone | RoundBegan) for event in events[last:])
 
 
 def test_the_pace_stands_beside_what_the_machine_did() -> None:
@@ -228,7 +230,9 @@ def test_the_pace_stands_beside_what_the_machine_did() -> None:
 
 
 def test_a_launch_that_ended_before_its_last_reading_has_no_pair() -> None:
-    trial = assembled(paced()[:-1])
+    events = paced()
+    last = max(i for i, event in enumerate(events) if isinstance(event, Paced))
+    trial = assembled(events[:last])
     assert trial.activity == LaunchActivity(throttle_reasons=("power cap",))
     assert assembled([]).activity is None
 
@@ -269,3 +273,44 @@ def test_the_first_look_that_found_weights_not_finite_is_kept() -> None:
     watch = lane_watch([], looks)
     assert (watch.not_finite, watch.first_not_finite) == (("x",), 7)
     assert lane_watch([], looks[1:]).not_finite == ("x", "y")
+
+
+class Counts:
+    """A watch whose numbers a test sets."""
+
+    compiled, bytes = 0, 0
+
+    def compilations(self) -> int:
+        return self.compiled
+
+    def memory(self) -> int | None:
+        return self.bytes
+
+
+@pytest.mark.parametrize("at", ["warm-up", "block"])
+def test_what_a_lane_compiled_before_it_failed_is_not_its_neighbours(at: str) -> None:
+    fake, watch = FakeInstrument(), Counts()
+    sights = ProcessSights(watch)
+    fails = [at == "warm-up"]
+
+    def compile_and_fail() -> int:
+        if fails[0]:
+            watch.compiled, watch.bytes = 3, MIB
+            raise MemoryError("out of memory")
+        return MS
+
+    scripts: dict[str, Duration] = {"honest": MS, "failing": compile_and_fail}
+    honest, failing = (
+        HostedLane(name, partial(fake.step, {"forward": script}), fake, QUICK, sights=sights, now=fake.now)
+        for name, script in scripts.items()
+    )
+    for lane in (honest, failing):
+        lane.build()
+    honest.warm_up()
+    if at == "block":
+        failing.warm_up()
+        fails[0] = True
+    with pytest.raises(LaneStopped):
+        _ = failing.block(0) if at == "block" else failing.warm_up()
+    (done,) = [event for event in honest.block(0) if isinstance(event, BlockDone)]
+    assert (done.compilations, done.grown) == (0, 0)

@@ -44,6 +44,8 @@ def graph_pools(segments: Iterable[dict[str, Any]]) -> int:
 
 
 def release_device_memory() -> None:
-    """Give back to the device what the process has no use for; where none was used, nothing happens."""
+    """Give back to the device what the process has no use for; where none was used, nothing happens. Raises
+    where the device does not answer any more."""
     if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        torch.cuda.synchronize()
         torch.cuda.empty_cache()

@@ -144,7 +144,8 @@ class _LaneNotes:
             case Spoiled():
                 self.spoiled.append(event)
             case LaneFailed():
-                self.failure = event.failure
+                # Where the process ended over it as well, the first says why.
+                self.failure = self.failure or event.failure
 
     def trial(self, variant: str, process: ProcessFacts | None, launch: int) -> LaneTrial:
         layout = self.built.layout if self.built else None

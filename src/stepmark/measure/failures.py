@@ -23,11 +23,13 @@ _HERE = str(Path(__file__).resolve().parent.parent) + os.sep
 
 
 class LaneStopped(Exception):
-    """A lane cannot go on; the others can."""
+    """A lane cannot go on; the others can, unless it `ends_process`."""
 
-    def __init__(self, failure: Failure) -> None:
+    def __init__(self, failure: Failure, *, ends_process: bool = False) -> None:
         super().__init__(failure.message)
         self.failure = failure
+        self.ends_process = ends_process
+        """Nothing in this process can be measured any more, whoever's turn it is."""
 
 
 def from_exception(error: BaseException, stage: Stage) -> Failure:

@@ -67,7 +67,8 @@ class HostedLane:
         now: Callable[[], float] = time.perf_counter,
         release: Callable[[], object] | None = None,
     ) -> None:
-        """`release` gives the memory that the process holds without using it back to the device."""
+        """`release` gives the memory that the process holds without using it back to the device, and raises
+        where the device does not answer."""
         self._variant = variant
         self._release = release
         self._bind = bind
@@ -114,20 +115,25 @@ class HostedLane:
             event = act()
         except BaseException as error:
             self._instrument.restore(before)
-            stopped = LaneStopped(from_exception(error, stage))
+            failure = from_exception(error, stage)
             forget_frames(error)
-            self._let_go()
-            raise stopped from error
+            raise LaneStopped(failure, ends_process=not self._let_go()) from error
         changes = self._flag_changes(before, number)
         return changes if event is None else (event, *changes)
 
-    def _let_go(self) -> None:
+    def _let_go(self) -> bool:
         """A lane that stopped leaves its memory to its neighbours: what the frames of its failure held is
-        gone, now its program."""
+        gone, now its program. Whether the device still answers: after an illegal access it does not, and
+        every neighbour would fail at it."""
         self.__dict__.pop("_program", None)
         gc.collect()
-        if self._release is not None:
-            self._release()
+        try:
+            if self._release is not None:
+                self._release()
+        except Exception:
+            return False
+        self._process.settle()
+        return True
 
     def _build(self) -> Built:
         self._program = self._bind()
@@ -151,6 +157,7 @@ class HostedLane:
             self._program.iterate()
             runs += 1
         self._leave_nothing_behind()
+        self._instrument.begin()  # what went wrong on a device shows when it is waited for: in this turn
         self._process.settle()
         return spoiled
 

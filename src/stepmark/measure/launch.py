@@ -49,7 +49,7 @@ def conduct(
     now: Callable[[], float],
     pace: Pace | None = None,
 ) -> None:
-    """Run the whole launch; a lane that stops leaves, the others go on."""
+    """Run the whole launch; a lane that stops leaves, the others go on. Raises where they cannot."""
     conductor = _Conductor(random, emit, lead_in=settings.isolation is Isolation.ALONE)
     begin = now()
     alive = conductor.everyone(list(lanes), Stage.BUILD, lambda lane: lane.build())
@@ -113,20 +113,19 @@ class _Conductor:
     def end(self, lanes: list[Lane], number: int) -> None:
         """A last look at every lane; what it finds is said, and nothing else."""
         for lane in lanes:
-            self._carries_out(lane, number, lambda lane: lane.end(number))
+            self._survives(lane, Stage.ROUNDS, number, lambda lane: lane.end(number))
 
     def _block(self, number: int) -> Act:
         return lambda lane: lane.block(number, lead_in=self._lead_in)
 
     def _survives(self, lane: Lane, stage: Stage, number: int | None, act: Act) -> bool:
         self._emit(Entered(stage=stage, variant=lane.variant, round=number))
-        return self._carries_out(lane, number, act)
-
-    def _carries_out(self, lane: Lane, number: int | None, act: Act) -> bool:
         try:
             events = act(lane)
         except LaneStopped as stopped:
             self._emit(LaneFailed(variant=lane.variant, failure=replace(stopped.failure, round=number)))
+            if stopped.ends_process:
+                raise
             return False
         for event in events:
             self._lead_in = self._lead_in or (isinstance(event, Warmed) and max(event.iterations) > 1)
