@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,10 +20,12 @@ from stepmark.instruments.event_clock import EventInstrument
 from stepmark.instruments.fake import FakeInstrument
 from stepmark.instruments.graph_capture import REPEATS, WARM_UP, Replay, capture, graphs_of, make_capturable
 from stepmark.instruments.torch_binding import bind
+from stepmark.measure.failures import from_exception
 from stepmark.measure.program import Program
 from stepmark.measure.sampler import run_block
 from stepmark.records.case import Cache, Case, Cell, Execution, Mode
 from stepmark.records.evidence import Evidence
+from stepmark.records.outcome import Outcome, Stage
 
 CPU = torch.device("cpu")
 
@@ -46,34 +50,66 @@ def test_a_step_becomes_one_graph_and_its_whole_the_only_phase() -> None:
     assert captured.inspect() == Evidence(layout=captured.layout, parameters=7)
 
 
-@pytest.mark.parametrize(("repeats", "times"), [(REPEATS, 2), (1, 1)])
-def test_a_graph_holds_one_of_each_iteration_unless_they_are_to_be_cold(repeats: int, times: int) -> None:
-    program = replace(FakeInstrument().step({"forward": 1}), cycle=2)
-    assert capture(program, CPU, repeats=repeats).times == (times,)
+class NoDevice:
+    """Stands for CUDA where there is none: what is captured and replayed is written down."""
 
-
-class NoGraph:
-    """Stands for a CUDA graph where there is no device; a replay is written down."""
-
-    def __init__(self, log: list[str]) -> None:
-        self.log = log
+    def __init__(self) -> None:
+        self.log: list[str] = []
+        self.current = self.first = SimpleNamespace(wait_stream=lambda _: None)
+        self.end_fails = False
 
     def replay(self) -> None:
         self.log.append("replay")
 
+    @contextmanager
+    def stream(self, stream: Any) -> Iterator[None]:
+        before, self.current = self.current, stream
+        try:
+            yield
+        finally:
+            self.current = before
 
-@pytest.mark.parametrize("cycle", [1, 2])
-def test_iterations_of_a_graph_are_prepared_one_by_one(cycle: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    log: list[str] = []
-    stream = SimpleNamespace(wait_stream=lambda _: None)
-    for name in ("device", "stream", "graph"):
-        monkeypatch.setattr(torch.cuda, name, lambda *_, **__: nullcontext())
-    for name in ("Stream", "current_stream"):
-        monkeypatch.setattr(torch.cuda, name, lambda *_: stream)
-    monkeypatch.setattr(torch.cuda, "CUDAGraph", lambda: NoGraph(log))
+    @contextmanager
+    def graph(self, _: Any, *, stream: Any) -> Iterator[None]:
+        """As torch's own: where the end fails the stream stays."""
+        before, self.current = self.current, stream
+        try:
+            yield
+        finally:
+            if self.end_fails:
+                raise RuntimeError("operation failed due to a previous error during capture")
+            self.current = before
+
+
+@pytest.fixture
+def no_device(monkeypatch: pytest.MonkeyPatch) -> NoDevice:
+    device = NoDevice()
+    monkeypatch.setattr(torch.cuda, "device", lambda _: nullcontext())
+    monkeypatch.setattr(torch.cuda, "stream", device.stream)
+    monkeypatch.setattr(torch.cuda, "graph", device.graph)
+    monkeypatch.setattr(torch.cuda, "Stream", lambda _: SimpleNamespace(wait_stream=lambda _: None))
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda _: device.current)
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", lambda: device)
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
     monkeypatch.setattr(torch.cuda, "get_sync_debug_mode", lambda: 0)
     monkeypatch.setattr(torch.cuda, "set_sync_debug_mode", lambda _: None)
+    return device
+
+
+@pytest.mark.parametrize(("repeats", "times"), [(REPEATS, 2), (1, 1)])
+def test_a_graph_holds_one_of_each_iteration_unless_they_are_to_be_cold(
+    repeats: int, times: int, no_device: NoDevice
+) -> None:
+    program = capture(replace(FakeInstrument().step({"forward": 1}), cycle=2), CPU, repeats=repeats)
+    assert program.times == (1,), "the first call captures"
+    program.iterate()
+    assert program.times == (times,)
+    assert no_device.log == ["replay"]
+
+
+@pytest.mark.parametrize("cycle", [1, 2])
+def test_iterations_of_a_graph_are_prepared_one_by_one(cycle: int, no_device: NoDevice) -> None:
+    log = no_device.log
     calls = {"step": lambda: log.append("step")}
     replay = Replay(calls, prepare=lambda: log.append("prepare"), device=CPU, cycle=cycle)
     replay()
@@ -81,6 +117,30 @@ def test_iterations_of_a_graph_are_prepared_one_by_one(cycle: int, monkeypatch: 
     captured = ["prepare", "step"] * cycle
     assert log == ["prepare", "step"] * WARM_UP + captured + ["replay", "replay"]
     assert replay.times == cycle
+
+
+@pytest.mark.parametrize("end_fails", [False, True])
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        (torch.OutOfMemoryError("CUDA out of memory"), Outcome.OUT_OF_MEMORY),
+        (ValueError("of the layer's own"), Outcome.CRASHED),
+    ],
+)
+def test_what_broke_a_capture_is_told_and_not_that_its_end_failed(
+    error: Exception, outcome: Outcome, end_fails: bool, no_device: NoDevice
+) -> None:
+    no_device.end_fails = end_fails
+    runs = count(1)
+
+    def step() -> None:
+        if next(runs) > WARM_UP:
+            raise error
+
+    with pytest.raises(type(error)) as raised:
+        Replay({"step": step}, prepare=None, device=CPU)()
+    assert from_exception(raised.value, Stage.WARMUP).outcome is outcome
+    assert no_device.current is no_device.first, "the next lane does not run on the stream of the capture"
 
 
 def test_operations_have_a_graph_each() -> None:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from stepmark.instruments.fake import FakeDevice, FakeInstrument
-from stepmark.measure.program import Program
+from stepmark.measure.profiler import around_phases
+from stepmark.measure.program import Call, Program
 from stepmark.measure.sampler import clock_cost, run_block, take_block
 from stepmark.records.sample import Layout
 from tests.support.properties import steady
@@ -361,17 +362,25 @@ def test_a_cold_step_is_flushed_before_every_iteration(iterations: int) -> None:
     assert log == ["prepare", "flush", "f", "b"] * runs_of(iterations)
 
 
-def test_a_call_that_does_it_ten_times_is_timed_as_one() -> None:
+class TenTimes:
+    """From its second call on: the first makes it ready, as a capture does."""
+
+    def __init__(self, call: Call) -> None:
+        self._call, self.times = call, 1
+
+    def __call__(self) -> None:
+        self._call()
+        self.times = 10
+
+
+@pytest.mark.parametrize("watched", [False, True])
+def test_a_call_that_does_it_ten_times_is_timed_as_one(watched: bool) -> None:
     device = FakeDevice(latency=5000)
     inner = device.operations({"one": (1000, 50_000), "other": (1000, 30_000)})
-
-    class TenTimes:
-        times = 10
-
-        def __call__(self) -> None:
-            inner.calls[0]()
-
-    program = dataclasses.replace(inner, calls=(TenTimes(), inner.calls[1]))
+    program = dataclasses.replace(inner, calls=(TenTimes(inner.calls[0]), inner.calls[1]))
+    if watched:
+        program = around_phases(program, lambda _, call: lambda: call())
+    assert take_block(program, (1, 1), device).nanoseconds == (51_000, 30_000), "what made it ready is not"
     assert program.times == (10, 1)
     block = take_block(program, (4, 4), device, lead_in=1)
     assert block.nanoseconds == (4 * 5_000, 4 * 30_000)

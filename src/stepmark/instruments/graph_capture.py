@@ -99,9 +99,9 @@ class Replay:
     ) -> None:
         """`repeats` is how often the graph holds the calls if they are short, `cycle` otherwise."""
         self._calls, self._prepare, self._device = calls, prepare, device
-        self._repeats = repeats
-        self.times = cycle
-        """How often the graph holds them."""
+        self._repeats, self._cycle = repeats, cycle
+        self.times = 1
+        """How often the graph holds them, once it is there."""
         self._graph: torch.cuda.CUDAGraph | None = None
         self._replay: Call = self._first
 
@@ -123,27 +123,33 @@ class Replay:
                     self._iterate()
             if self._prepare is not None:
                 self._prepare()
-            if self._repeats > 1 and self._seconds() < SHORT:
-                self.times = self._repeats
+            short = self._repeats > 1 and self._seconds() < SHORT
         current.wait_stream(stream)
         graph = torch.cuda.CUDAGraph()
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="The CUDA Graph is empty")
-            self._capture(graph, stream)
+            self._capture(graph, stream, times := self._repeats if short else self._cycle)
+        self.times = times
         self._graph, self._replay = graph, graph.replay
         self._replay()
 
-    def _capture(self, graph: torch.cuda.CUDAGraph, stream: torch.cuda.Stream) -> None:
+    def _capture(self, graph: torch.cuda.CUDAGraph, stream: torch.cuda.Stream, times: int) -> None:
+        current = torch.cuda.current_stream(self._device)
         try:
-            with torch.cuda.device(self._device), torch.cuda.graph(graph, stream=stream):
-                for number in range(self.times):
+            # A capture whose end fails leaves its stream the current one: another context puts that back.
+            with (
+                torch.cuda.device(self._device),
+                torch.cuda.stream(current),
+                torch.cuda.graph(graph, stream=stream),
+            ):
+                for number in range(times):
                     if number and self._prepare is not None:
                         self._prepare()
                     self._each_call()
         except torch.OutOfMemoryError:
             raise
         except RuntimeError as error:
-            if isinstance(error.__context__, Uncapturable):  # ending a capture that broke fails as well
+            if error.__context__ is not None:  # ending a capture that something broke fails as well
                 raise error.__context__ from None
             raise _cannot("the end of the capture", error) from error
 

@@ -49,8 +49,7 @@ def bind(variant: Variant, case: Case, *, seed: int) -> Program:
     """Build the variant at the case's point and turn it into a program. Nothing is run yet."""
     device, dtype = torch.device(case.cell.device), torch_dtype(case.cell.dtype)
     if device.index is not None:
-        # Kernels of Triton, new streams and whoever says just "cuda" go to the device that is current.
-        torch.cuda.set_device(device)
+        torch.cuda.set_device(device)  # Triton's kernels, new streams and a mere "cuda" go to the current one
     point = Point(case, device=device, dtype=dtype, seed=seed)
     if variant.needs is not None:
         refuse_hopeless(variant.needs(point), device=device, dtype=dtype)

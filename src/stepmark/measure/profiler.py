@@ -34,4 +34,23 @@ def called_phases(layout: Layout) -> tuple[str, ...]:
 def around_phases(program: Program, wrap: Callable[[str, Call], Call]) -> Program:
     """The same program with every call wrapped, given its phase's name."""
     named = zip(called_phases(program.layout), program.calls, strict=True)
-    return replace(program, calls=tuple(wrap(name, call) for name, call in named))
+    return replace(program, calls=tuple(_wrapped(call, wrap(name, call)) for name, call in named))
+
+
+def _wrapped(call: Call, wrapped: Call) -> Call:
+    return _Times(call, wrapped) if hasattr(call, "times") else wrapped
+
+
+class _Times:
+    """A wrapped call that is still known to do several times what it does."""
+
+    def __init__(self, call: Call, wrapped: Call) -> None:
+        self._call, self._wrapped = call, wrapped
+
+    def __call__(self) -> object:
+        return self._wrapped()
+
+    @property
+    def times(self) -> int:
+        times: int = self._call.times  # type: ignore[attr-defined]
+        return times
