@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import pytest
@@ -14,6 +15,7 @@ from stepmark.measure.program import Program
 from stepmark.measure.protocol import Entered, Event, LaneFailed, SoloDone
 from stepmark.measure.solo import MOST_STEPS, pass_alone
 from stepmark.records.evidence import Evidence
+from stepmark.records.inspection import Inspection, NumberCheck
 from stepmark.records.outcome import Outcome, Stage
 from stepmark.records.sample import unpack
 from tests.measure.scripted import MS, QUICK, then
@@ -97,3 +99,35 @@ def test_failing_in_any_step(step: int) -> None:
     assert isinstance(failed, LaneFailed)
     assert failed.failure.stage is Stage.STEP
     assert "ZeroDivisionError" in failed.failure.message
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError("no room"), RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")]
+)
+@pytest.mark.parametrize("is_inspected", [False, True])
+def test_a_comparison_that_finds_no_memory_is_no_failure_of_the_case(
+    error: Exception, is_inspected: bool
+) -> None:
+    def verify() -> tuple[NumberCheck, ...]:
+        raise error
+
+    fake = FakeInstrument()
+    examine = (lambda: Inspection(phases=(), training=True)) if is_inspected else None
+    program = dataclasses.replace(fake.step({"forward": MS}), verify=verify, examine=examine)
+    (*_, done) = alone(fake, lambda: program)
+    assert isinstance(done, SoloDone)
+    assert done.evidence.numbers == ()
+    assert done.evidence.inspection is not None
+    assert str(error) in done.evidence.inspection.problem
+    assert done.evidence.inspection.training is (True if is_inspected else None)
+
+
+def test_another_error_of_the_comparison_is_one_of_the_case() -> None:
+    def verify() -> tuple[NumberCheck, ...]:
+        raise KeyError("lost")
+
+    fake = FakeInstrument()
+    program = dataclasses.replace(fake.step({"forward": MS}), verify=verify)
+    (*_, failed) = alone(fake, lambda: program)
+    assert isinstance(failed, LaneFailed)
+    assert failed.failure.outcome is Outcome.CRASHED

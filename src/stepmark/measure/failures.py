@@ -51,7 +51,7 @@ def from_exception(error: BaseException, stage: Stage) -> Failure:
         cause, message = Cause.MISTAKE, error.problem
     elif isinstance(error, SystemExit):
         cause = Cause.EXIT
-    elif _is_allocation_failure(error, text):
+    elif is_allocation_failure(error):
         outcome, cause = Outcome.OUT_OF_MEMORY, Cause.MEMORY
     return Failure(
         outcome=outcome, cause=cause, stage=stage, message=message, traceback=user_traceback(error)
@@ -83,10 +83,11 @@ def _encodable(text: str) -> str:
     return text.encode(errors="backslashreplace").decode()
 
 
-def _is_allocation_failure(error: BaseException, text: str) -> bool:
+def is_allocation_failure(error: BaseException) -> bool:
+    """Whether there was no memory."""
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True
-    return isinstance(error, RuntimeError) and any(one in text for one in _ALLOCATION_MESSAGES)
+    return isinstance(error, RuntimeError) and any(one in _text(error) for one in _ALLOCATION_MESSAGES)
 
 
 def user_traceback(error: BaseException) -> str:

@@ -8,14 +8,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from stepmark.measure.assemble import sample_of
-from stepmark.measure.failures import from_exception
+from stepmark.measure.failures import from_exception, is_allocation_failure
 from stepmark.measure.instrument import Instrument
 from stepmark.measure.lane import Bind
 from stepmark.measure.program import Program
 from stepmark.measure.protocol import Entered, Event, LaneFailed, SoloDone
 from stepmark.measure.sampler import Block, run_block, take_block
 from stepmark.records.evidence import Conditions, Evidence
-from stepmark.records.inspection import Inspection
+from stepmark.records.inspection import Inspection, NumberCheck
 from stepmark.records.outcome import Stage
 from stepmark.records.sample import Layout
 from stepmark.records.settings import Settings
@@ -52,16 +52,30 @@ def _plain_steps(program: Program, instrument: Instrument, settings: Settings) -
         spent += _whole(layout, blocks[-1].nanoseconds)
     evidence = program.inspect() if program.inspect else Evidence(layout=layout)
     inspection = program.examine() if program.examine and settings.audit else None
+    numbers: tuple[NumberCheck, ...] = ()
+    if program.verify and settings.audit:
+        try:
+            numbers = program.verify()
+        except Exception as error:
+            inspection = _without_numbers(inspection, error)
     return SoloDone(
         evidence=replace(
             evidence,
             first_step_seconds=_whole(layout, first) * 1e-9,
             conditions=_with_autocast(evidence.conditions, inspection),
             inspection=inspection,
-            numbers=program.verify() if program.verify and settings.audit else (),
+            numbers=numbers,
         ),
         samples=tuple(sample_of(phase, 1, i, blocks) for i, phase in enumerate(layout.phases)),
     )
+
+
+def _without_numbers(inspection: Inspection | None, error: Exception) -> Inspection:
+    """The case has run: where a copy in float64 finds no room beside it, nothing is known of its numbers."""
+    if not is_allocation_failure(error):
+        raise error
+    seen = inspection or Inspection(phases=())
+    return replace(seen, problem=seen.problem or f"no room to compare its numbers: {error}"[:500])
 
 
 def _with_autocast(conditions: Conditions, inspection: Inspection | None) -> Conditions:

@@ -168,6 +168,33 @@ def test_a_reference_that_fails_is_named_as_such() -> None:
     assert "the reference failed: KeyError" in checks["output"].problem
 
 
+@pytest.mark.parametrize("where", ["output", "gradients", "own errors"])
+def test_a_reference_that_finds_no_memory_says_nothing_about_the_numbers(where: str) -> None:
+    class Crowded(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, y: Tensor) -> Tensor:
+            return y.clone()
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: Tensor) -> Any:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+
+    def crowded(module: Any, x: Tensor) -> Any:
+        if where == "output" or (where == "own errors" and x.dtype is torch.float32):
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        y = x @ module.weight.t()
+        return Crowded.apply(y) if where == "gradients" else y  # type: ignore[no-untyped-call]
+
+    module = Fast(scale=2.0 if where == "own errors" else 1.0)
+    program = stepped(Step(module, inputs=randn(5, 6), reference=crowded))
+    before = module.weight.detach().clone()
+    assert program.verify is not None
+    with pytest.raises(torch.OutOfMemoryError):
+        program.verify()
+    assert torch.equal(module.weight, before)
+    assert module.weight.grad is None
+
+
 def test_the_step_is_as_before() -> None:
     module = Fast()
     program = stepped(Step(module, inputs=randn(5, 6), reference=reference, optimizer=torch.optim.SGD))

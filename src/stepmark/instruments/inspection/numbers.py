@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from stepmark.instruments.inspection.subject import tensors_in
+from stepmark.measure.failures import is_allocation_failure
 from stepmark.records.inspection import NumberCheck
 
 TOLERANCES = {torch.float64: 1e-9, torch.float32: 1e-4, torch.bfloat16: 5e-2, torch.float16: 1e-2}
@@ -77,7 +78,9 @@ def compare_tensors(what: str, got: torch.Tensor, expected: torch.Tensor, *, tol
 
 
 def failed(what: str, error: Exception, *, tolerance: float) -> NumberCheck:
-    """The reference itself failed."""
+    """The reference itself failed. For want of memory it says nothing about the numbers: that is raised."""
+    if is_allocation_failure(error):
+        raise error
     return _problem(what, tolerance, f"the reference failed: {type(error).__name__}: {error}"[:500])
 
 

@@ -22,6 +22,7 @@ from stepmark.instruments.inspection.numbers import (
 from stepmark.instruments.inspection.snapshot import RandomState, Snapshot
 from stepmark.instruments.inspection.subject import Subject, named_parameters, tensors_in
 from stepmark.instruments.torch_clock import float32_matmul_precision
+from stepmark.measure.failures import is_allocation_failure
 from stepmark.records.inspection import NumberCheck
 
 _COMPILED = "_orig_mod"
@@ -45,7 +46,8 @@ class Claim:
 
 
 def check_step(claim: Claim) -> tuple[NumberCheck, ...]:
-    """The case runs as it is measured; the step is as before afterwards."""
+    """The case runs as it is measured; the step is as before afterwards. Raises where there is no memory for
+    the comparison, which says nothing about the numbers."""
     snapshot = Snapshot(claim.subject)
     random = RandomState(claim.subject.device)
     try:
@@ -100,7 +102,9 @@ def _own_errors(claim: Claim, twin: _Twin, expected: Any) -> dict[str, float]:
             output = narrow.forward(claim)
             if _goes_backward(claim, expected):
                 narrow.backward(claim, output)
-    except Exception:
+    except Exception as error:
+        if is_allocation_failure(error):
+            raise
         return {}
     found = list(compare("output", [one.detach() for one in tensors_in(output)], expected, tolerance=0.0))
     pairs = [(name, one.grad, twin.parameters[name].grad) for name, one in narrow.parameters.items()]
