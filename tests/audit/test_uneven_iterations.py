@@ -321,6 +321,26 @@ def test_lanes_that_do_not_take_turns_make_no_error() -> None:
     assert [finding.severity for finding in findings(apart)] == [Severity.WARNING]
 
 
+RENEWED = st.lists(st.integers(1, 59), max_size=4, unique=True).map(sorted)
+
+
+@steady
+@given(RENEWED, RENEWED)
+def test_lanes_that_do_not_take_turns_are_built_anew_each_in_its_own_rounds(
+    mine: list[int], dense: list[int]
+) -> None:
+    """Every block counts once, in whatever rounds its lane and another one were built anew."""
+    uneven = shaped(recording_of(0.7), every(4, 6.0), "mine")
+    apart = edit_launches(uneven, lambda launch: replace(launch, isolation=Isolation.ALONE))
+    renewals = tuple(
+        Renewal(round=number, order=(name,))
+        for name, numbers in (("mine", mine), ("dense", dense))
+        for number in numbers
+    )
+    renewed = edit_launches(apart, lambda launch: replace(launch, renewals=renewals))
+    assert findings(renewed) == findings(apart)
+
+
 def test_two_launches_say_nothing_and_neither_does_one_that_was_hit() -> None:
     assert findings(shaped(recording_of(launches=2), every(4, 6.0), "mine")) == []
     once: Shape = lambda number, num: every(4, 6.0)(0, num) if number == 0 else np.ones(num)  # noqa: E731

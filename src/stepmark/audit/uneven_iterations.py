@@ -154,5 +154,5 @@ def _is_undisturbed(launch: LaunchTrial, lane: LaneTrial, cores: int) -> bool:
 
 
 def _stretches(launch: LaunchTrial, lane: LaneTrial, blocks: FloatArray) -> Sequence[FloatArray]:
-    anew = [renewal.round for renewal in launch.renewals]
+    anew = [renewal.round for renewal in launch.renewals if lane.variant in renewal.order]
     return [part for part in np.split(blocks, np.searchsorted(unpack(lane.rounds), anew)) if part.size]
