@@ -17,13 +17,14 @@ from stepmark.measure.assignment import LaunchAssignment
 from stepmark.measure.failures import LaneStopped
 from stepmark.measure.lane import HostedLane
 from stepmark.measure.launch import conduct
+from stepmark.measure.one_after_another import one_after_another
 from stepmark.measure.protocol import BlockDone, Entered, Event, Paced, RoundBegan, Spoiled
 from stepmark.measure.watch import READINGS, LaneSights, ProcessSights, Sight, Unwatched
 from stepmark.records.card import CardReading
 from stepmark.records.case import Case, Cell
 from stepmark.records.outcome import Stage
 from stepmark.records.sample import unpack
-from stepmark.records.settings import Settings
+from stepmark.records.settings import Isolation, Settings
 from stepmark.records.source import BuiltinSource
 from stepmark.records.trial import LaneWatch, LaunchActivity, LaunchTrial
 from tests.measure.scripted import MS, QUICK, ScriptedLane
@@ -227,6 +228,24 @@ def test_the_pace_stands_beside_what_the_machine_did() -> None:
     trial = assembled(paced(), counted)
     wanted = replace(counted, megahertz=(3000.0, 2900.0), throttle_reasons=("power cap",))
     assert trial.activity == wanted
+
+
+def test_of_processes_one_after_another_each_has_a_clock_of_its_own() -> None:
+    """What the card did between two of them, or for another's work, is no drift."""
+    clocks = {"a": (1500.0, 1490.0), "b": (1980.0, 1960.0)}
+    said = [[Paced(megahertz=begin), Paced(megahertz=end)] for begin, end in clocks.values()]
+    source = BuiltinSource(name="s")
+    cases = tuple(Case(variant=name, cell=CELL) for name in clocks)
+    settings = replace(QUICK, isolation=Isolation.ALONE)
+    trial = launch_trial(
+        LaunchAssignment(cell=CELL, number=0, cases=cases, source=source, settings=settings),
+        one_after_another(said),
+        processes=[Ended(events=events, started_by="fork-server") for events in said],
+        timing=Timing(started=0.0, seconds=1.0),
+        load=None,
+    )
+    assert trial.activity is not None
+    assert trial.activity.megahertz == (1980.0, 1960.0)
 
 
 def test_a_launch_that_ended_before_its_last_reading_has_no_pair() -> None:

@@ -201,16 +201,31 @@ def _thinned_sums(changes: Iterable[int]) -> bytes:
     return pack(sums[i * (len(sums) - 1) // max(num - 1, 1)] for i in range(num))
 
 
-def _with_pace(activity: LaunchActivity | None, paces: Sequence[Paced]) -> LaunchActivity | None:
-    """The device's clock before the first round and after the last, and what held it down."""
-    if not paces:
+def _paces(events: Iterable[Event], processes: Iterable[Ended]) -> list[list[Paced]]:
+    """By process; the runner's own where it drives the lanes itself."""
+    said = [_paced(process.events) for process in processes]
+    return [paces for paces in (said if any(said) else [_paced(events)]) if paces]
+
+
+def _paced(events: Iterable[Event]) -> list[Paced]:
+    return [event for event in events if isinstance(event, Paced)]
+
+
+def _with_pace(
+    activity: LaunchActivity | None, by_process: Sequence[Sequence[Paced]]
+) -> LaunchActivity | None:
+    """The device's clock before the first round and after the last, of several processes that in which it
+    changed most: each has work of its own, and a card under its power cap a clock for it. And what held it
+    down."""
+    if not by_process:
         return activity
-    first, last = paces[0].megahertz, paces[-1].megahertz
-    both_known = len(paces) > 1 and first is not None and last is not None
+    ends = [(paces[0].megahertz, paces[-1].megahertz) for paces in by_process if len(paces) > 1]
+    known = [(first, last) for first, last in ends if first is not None and last is not None]
+    paces = [pace for each in by_process for pace in each]
     cards = [pace.card for pace in paces if pace.card is not None]
     return replace(
         activity or LaunchActivity(),
-        megahertz=(first, last) if both_known else None,
+        megahertz=max(known, key=lambda ends: abs(ends[1] - ends[0]), default=None),
         throttle_reasons=tuple(dict.fromkeys(reason for pace in paces for reason in pace.slowed_by)),
         card=(cards[0], cards[-1]) if len(cards) > 1 else None,
     )
@@ -261,7 +276,7 @@ def launch_trial(
             if variant is not None
         ),
         load=load,
-        activity=_with_pace(activity, [event for event in events if isinstance(event, Paced)]),
+        activity=_with_pace(activity, _paces(events, processes)),
         cut_short=cut_short,
         output="".join(process.output for process in processes),
     )
