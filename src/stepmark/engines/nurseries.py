@@ -19,6 +19,8 @@ from stepmark.errors import EngineError
 _Reply = TypeVar("_Reply", Preloaded, Started)
 
 _SPAWNED = "from stepmark.engines.birth import spawned; spawned()"
+_PATIENCE = 5.0
+"""Seconds in which a killed worker ends."""
 _NAMED = 5
 """Modules of hundreds that are named when a server ended over them."""
 
@@ -184,7 +186,8 @@ class SpawnNursery:
     def close(self) -> None:
         for pid, worker in self._workers.items():
             self.signal(pid, signal.SIGKILL)
-            worker.wait()
+            with contextlib.suppress(subprocess.TimeoutExpired):  # a device that hangs does not let it go
+                worker.wait(timeout=_PATIENCE)
 
 
 def _tell(output: int, text: str) -> None:

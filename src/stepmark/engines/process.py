@@ -26,6 +26,9 @@ _TAIL = 16_384
 """Bytes of a worker's output that are kept."""
 _PATIENCE = 3.0
 """Seconds a hung worker has to write where it hangs before it is killed."""
+_LAST_PATIENCE = 60.0
+"""Seconds a killed worker has to be gone. A driver takes some to give back a device's memory; where a device
+hangs the kernel cannot end the process, and the run goes on without it."""
 
 Tick = Callable[[], None]
 """Called about once a second while the runner waits."""
@@ -148,7 +151,8 @@ class WorkerProcess:
         self._status = self._nursery.status(self.pid, _PATIENCE)
         if self._status is None:
             self._nursery.signal(self.pid, signal.SIGKILL)
-            self._status = self._nursery.status(self.pid, _PATIENCE)
+            ended = self._nursery.status(self.pid, _LAST_PATIENCE)
+            self._status = -signal.SIGKILL if ended is None else ended
 
     def join(self, tick: Tick) -> None:
         """Wait until the worker has ended."""
