@@ -15,8 +15,16 @@ class Nvml:
     NVMLError = NVMLError
     NVML_CLOCK_SM, NVML_CLOCK_MEM, NVML_TEMPERATURE_GPU = 1, 2, 0
 
-    def __init__(self, *, broken: str = "", reasons: int = 0x24, clocks: tuple[int, ...] = (1980,)) -> None:
+    def __init__(
+        self,
+        *,
+        broken: str = "",
+        reasons: int = 0x24,
+        clocks: tuple[int, ...] = (1980,),
+        kinds: tuple[bytes, ...] = (b"NVIDIA H200",),
+    ) -> None:
         self._broken = broken
+        self._kinds = kinds
         self.reasons = reasons
         self._clocks = clocks
         """Of the multiprocessors, by reading; the last stays."""
@@ -44,10 +52,10 @@ class Nvml:
         return b"570.1"
 
     def nvmlDeviceGetCount(self) -> int:  # noqa: N802
-        return 1
+        return len(self._kinds)
 
     def nvmlDeviceGetHandleByIndex(self, index: int) -> str:  # noqa: N802
-        if index > 1:
+        if index >= len(self._kinds):
             raise NVMLError
         return f"card {index}"
 
@@ -56,8 +64,8 @@ class Nvml:
             raise NVMLError
         return "card 0"
 
-    def nvmlDeviceGetName(self, _: str) -> bytes:  # noqa: N802
-        return b"NVIDIA H200"
+    def nvmlDeviceGetName(self, handle: str) -> bytes:  # noqa: N802
+        return self._kinds[int(handle.removeprefix("card "))]
 
     def nvmlDeviceGetUUID(self, _: str) -> str:  # noqa: N802
         return UUID

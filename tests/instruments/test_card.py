@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from stepmark.instruments import card as cards
-from stepmark.instruments.card import NvmlCard, SmiCard, nvml_card, open_card
+from stepmark.instruments.card import NvmlCard, SmiCard, nvml_card, open_card, smi_card
 from stepmark.records.card import CardReading
 from tests.instruments.fake_nvml import UUID, Nvml
 
@@ -73,6 +73,28 @@ def test_a_card_by_its_uuid_and_one_that_is_not_there() -> None:
     assert nvml_card(Nvml(), "GPU-9") is None
     assert nvml_card(Nvml(), "5") is None
     assert nvml_card(Nvml(broken="nvmlInit"), "0") is None
+
+
+@pytest.mark.parametrize(
+    ("kinds", "order", "is_known"),
+    [
+        (("H200", "H200"), None, True),
+        (("T400", "H200"), None, False),
+        (("T400", "H200"), "FASTEST_FIRST", False),
+        (("T400", "H200"), "PCI_BUS_ID", True),
+    ],
+)
+def test_a_number_means_one_card_where_cuda_counts_as_the_driver_does(
+    kinds: tuple[str, ...], order: str | None, is_known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CUDA_DEVICE_ORDER", raising=False)
+    if order is not None:
+        monkeypatch.setenv("CUDA_DEVICE_ORDER", order)
+    nvml = Nvml(kinds=tuple(kind.encode() for kind in kinds))
+    assert (nvml_card(nvml, "1") is not None) is is_known
+    assert (smi_card(lambda _: "\n".join(kinds), "1") is not None) is is_known
+    assert nvml_card(nvml, UUID) is not None
+    assert smi_card(lambda _: "\n".join(kinds), UUID) is not None
 
 
 def test_the_same_by_nvidia_smi() -> None:

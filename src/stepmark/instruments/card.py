@@ -14,7 +14,7 @@ from __future__ import annotations
 import importlib
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from stepmark.instruments.nvidia_smi import CARD_FIELDS, Ask, CardAnswer, ask_smi, card_answer, text_of
@@ -112,22 +112,38 @@ Card = NvmlCard | SmiCard
 
 
 def open_card(device: str) -> Card | None:
-    """The card that torch calls by this name: `cuda`, `cuda:1`; None where it cannot be asked."""
+    """The card that torch calls by this name: `cuda`, `cuda:1`; None where it cannot be asked, or nobody can
+    tell which one that is."""
     index = int(device.partition(":")[2] or 0)
     visible = [name.strip() for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name.strip()]
     name = visible[index] if index < len(visible) else str(index)
     try:
         return nvml_card(importlib.import_module("pynvml"), name)
     except ImportError:
-        return SmiCard(ask_smi, name) if shutil.which("nvidia-smi") else None
+        return smi_card(ask_smi, name) if shutil.which("nvidia-smi") else None
+
+
+def smi_card(ask: Ask, name: str) -> SmiCard | None:
+    kinds = (ask("--query-gpu=name") or "").splitlines()
+    return SmiCard(ask, name) if _is_told_apart(name, kinds) else None
 
 
 def nvml_card(nvml: Any, name: str) -> NvmlCard | None:
     """`nvml` is the module pynvml, `name` a number or the beginning of a UUID."""
     try:
         nvml.nvmlInit()
-        if name.isdigit():
-            return NvmlCard(nvml, nvml.nvmlDeviceGetHandleByIndex(int(name)))
-        return NvmlCard(nvml, nvml.nvmlDeviceGetHandleByUUID(name))
+        if not name.isdigit():
+            return NvmlCard(nvml, nvml.nvmlDeviceGetHandleByUUID(name))
+        each = [nvml.nvmlDeviceGetHandleByIndex(n) for n in range(nvml.nvmlDeviceGetCount())]
+        kinds = [text_of(nvml.nvmlDeviceGetName(handle)) for handle in each]
+        index = int(name)
+        return NvmlCard(nvml, each[index]) if index < len(each) and _is_told_apart(name, kinds) else None
     except nvml.NVMLError:
         return None
+
+
+def _is_told_apart(name: str, kinds: Sequence[str]) -> bool:
+    """Whether a number means the same card to CUDA and to the driver, which counts along the bus. CUDA counts
+    from the fastest card on unless it is told not to: cards of one kind keep their order."""
+    by_bus = os.environ.get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID"
+    return by_bus or not name.isdigit() or len(set(kinds)) <= 1
