@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -39,15 +40,16 @@ def test_what_the_inspection_itself_asks_for_is_no_wait_of_the_step() -> None:
     assert told[0].startswith(f"{HERE}:")
 
 
-def test_explicit_waits_are_seen_and_done(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("owner", [torch.cuda, torch.accelerator])
+def test_explicit_waits_are_seen_and_done(owner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[object] = []
-    monkeypatch.setattr(torch.cuda, "synchronize", lambda device=None: done.append(device))
-    plain = torch.cuda.synchronize
+    monkeypatch.setattr(owner, "synchronize", lambda device=None: done.append(device))
+    plain = owner.synchronize
     with waits_told() as told:
-        torch.cuda.synchronize("cuda:0")
+        owner.synchronize("cuda:0")
     assert done == ["cuda:0"]
     assert told[0].startswith(f"{HERE}:")
-    assert torch.cuda.synchronize is plain
+    assert owner.synchronize is plain
 
 
 def test_a_step_that_fails_leaves_everything_as_it_was() -> None:

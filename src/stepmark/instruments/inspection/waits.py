@@ -20,6 +20,7 @@ _WARNING = "called a synchronizing CUDA operation"
 _INSPECTION = Path(__file__).parent
 _EXPLICIT: tuple[tuple[Any, str], ...] = (
     (torch.cuda, "synchronize"),
+    (torch.accelerator, "synchronize"),
     (torch.cuda.Stream, "synchronize"),
     (torch.cuda.Event, "synchronize"),
 )
