@@ -22,6 +22,7 @@ from stepmark.instruments.descendants import descendants_seconds
 from stepmark.instruments.device_memory import release_device_memory
 from stepmark.instruments.device_pace import glance_of, pace_of
 from stepmark.instruments.displacement import displace
+from stepmark.instruments.graph_capture import REPEATS
 from stepmark.instruments.inspection.memory import overlook, remember_import, remember_start
 from stepmark.instruments.torch_binding import bind
 from stepmark.instruments.torch_ceilings import measure_ceilings
@@ -172,8 +173,9 @@ class _Instances:
     """Builds one case, every time anew: the values and the place in memory differ from instance to instance,
     so that no result hangs on one draw. Values are the same for all variants of a cell, places are not."""
 
-    def __init__(self, suite: Callable[[], Suite], case: Case, seed: str) -> None:
-        self._suite, self._case, self._seed = suite, case, seed
+    def __init__(self, suite: Callable[[], Suite], case: Case, seed: str, *, repeats: int = REPEATS) -> None:
+        """`repeats`: how often a graph holds a short call. Where ranges stand around calls, once."""
+        self._suite, self._case, self._seed, self._repeats = suite, case, seed, repeats
         self._built = 0
         self.displacement: list[torch.Tensor] = []
 
@@ -181,7 +183,8 @@ class _Instances:
         variant, instance = self._case.variant, f"{self._seed}/{self._built}"
         self._built += 1
         self.displacement = displace(random.Random(f"{instance}/{variant}"))
-        return bind(self._suite().variants[variant], self._case, seed=random.Random(instance).getrandbits(31))
+        seed = random.Random(instance).getrandbits(31)
+        return bind(self._suite().variants[variant], self._case, seed=seed, repeats=self._repeats)
 
 
 def _solo(request: Solo, emit: Emit) -> None:
@@ -219,7 +222,7 @@ def _first_iterations(request: FirstIterations, emit: Emit) -> None:
 
 def _take_trace(request: TakeTrace, emit: Emit) -> None:
     device = request.case.cell.device
-    instances = _Instances(_suite(request.source, request.case), request.case, request.seed)
+    instances = _Instances(_suite(request.source, request.case), request.case, request.seed, repeats=1)
     take_trace(
         request.case.variant,
         (lambda: with_ranges(instances(), device)) if request.nvtx else instances,
@@ -236,7 +239,7 @@ def _weigh_profiler(request: WeighProfiler, emit: Emit) -> None:
     device = request.case.cell.device
     weigh_profiler(
         request.case.variant,
-        _Instances(_suite(request.source, request.case), request.case, request.seed),
+        _Instances(_suite(request.source, request.case), request.case, request.seed, repeats=1),
         instrument=instrument_for(device),
         profiler=TorchProfiler(device),
         settings=request.settings,

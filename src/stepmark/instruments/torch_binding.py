@@ -45,8 +45,9 @@ from stepmark.records.inspection import NumberCheck
 from stepmark.records.sample import Layout, Total
 
 
-def bind(variant: Variant, case: Case, *, seed: int) -> Program:
-    """Build the variant at the case's point and turn it into a program. Nothing is run yet."""
+def bind(variant: Variant, case: Case, *, seed: int, repeats: int = REPEATS) -> Program:
+    """Build the variant at the case's point and turn it into a program: a graph holds short calls that often.
+    Nothing is run yet."""
     device, dtype = torch.device(case.cell.device), torch_dtype(case.cell.dtype)
     if device.index is not None:
         torch.cuda.set_device(device)  # Triton's kernels, new streams and a mere "cuda" go to the current one
@@ -58,7 +59,10 @@ def bind(variant: Variant, case: Case, *, seed: int) -> Program:
     _check(workload, case)
     program = _in_execution(_as_executed(workload, case.cell.execution), case.cell, device, dtype, seed)
     make_room()
-    return cold(program, device) if case.cell.cache is Cache.COLD else program
+    is_cold = case.cell.cache is Cache.COLD
+    if case.cell.execution is Execution.GRAPH:
+        program = capture(program, device, repeats=1 if is_cold else repeats)
+    return cold(program, device) if is_cold else program
 
 
 def _as_executed(workload: Workload, execution: Execution) -> Workload:
@@ -74,16 +78,12 @@ def _as_executed(workload: Workload, execution: Execution) -> Workload:
 def _in_execution(
     workload: Workload, cell: Cell, device: torch.device, dtype: torch.dtype, seed: int
 ) -> Program:
-    graph = cell.execution is Execution.GRAPH
     if isinstance(workload, Ops):
-        program = _operations(workload, device, compiled=cell.execution is Execution.COMPILED)
-    else:
-        bound = _BoundStep(workload, mode=cell.mode, device=device, dtype=dtype, seed=seed)
-        forward_only = cell.mode is Mode.FORWARD
-        program = bound.inference() if forward_only else bound.training(capturable=graph)
-    if not graph:
-        return program
-    return capture(program, device, repeats=1 if cell.cache is Cache.COLD else REPEATS)
+        return _operations(workload, device, compiled=cell.execution is Execution.COMPILED)
+    bound = _BoundStep(workload, mode=cell.mode, device=device, dtype=dtype, seed=seed)
+    if cell.mode is Mode.FORWARD:
+        return bound.inference()
+    return bound.training(capturable=cell.execution is Execution.GRAPH)
 
 
 def cold(program: Program, device: torch.device) -> Program:
