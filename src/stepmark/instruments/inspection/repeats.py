@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 import torch
 
 from stepmark.instruments.inspection.snapshot import RandomState
+from stepmark.instruments.inspection.storages import unrepeated
 from stepmark.instruments.inspection.subject import Subject, tensors_in
 
 _SIGN = 119.0
@@ -64,35 +65,40 @@ def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
 @contextmanager
 def _other_inputs(subject: Subject) -> Iterator[None]:
     """Other numbers in the inputs; whole numbers change places, so that they stay in their range."""
-    inputs = [one for value in subject.inputs for one in tensors_in(value) if one.layout is torch.strided]
-    kept = [one.detach().clone() for one in inputs]
+    inputs = _written([one for value in subject.inputs for one in tensors_in(value)])
+    kept = [one.clone() for one in inputs]
     try:
         for one, values in zip(inputs, kept, strict=True):
             turned = values.flatten().flip(0).view(values.shape)
             floats = values.dtype.is_floating_point or values.dtype.is_complex
-            one.data.copy_(turned * -0.75 + 0.3125 if floats else turned)
+            one.copy_(turned * -0.75 + 0.3125 if floats else turned)
         yield
     finally:
         for one, values in zip(inputs, kept, strict=True):
-            one.data.copy_(values)
+            one.copy_(values)
+
+
+def _written(tensors: Iterable[torch.Tensor]) -> list[torch.Tensor]:
+    """Their numbers, to be written past autograd."""
+    return [unrepeated(one.data) for one in tensors if one.layout is torch.strided]
 
 
 def _is_written_unseen(subject: Subject) -> bool:
     """Fill the output's memory and look whether a pass writes it again, should it be the same memory."""
     assert subject.forward is not None
     with subject.context(), torch.no_grad():
-        outputs = [one for one in tensors_in(subject.forward()) if one.layout is torch.strided]
+        outputs = _written(tensors_in(subject.forward()))
         places = [one.data_ptr() for one in outputs]
-        kept = [one.detach().clone() for one in outputs]
+        kept = [one.clone() for one in outputs]
         try:
             for one in outputs:
-                one.data.fill_(_SIGN if one.dtype is not torch.bool else True)
-            signed = [one.detach().clone() for one in outputs]
-            again = list(tensors_in(subject.forward()))
+                one.fill_(_SIGN if one.dtype is not torch.bool else True)
+            signed = [one.clone() for one in outputs]
+            again = _written(tensors_in(subject.forward()))
             return any(
                 new.data_ptr() == place and not _equal(new, sign)
                 for new, place, sign in zip(again, places, signed, strict=False)
             )
         finally:
             for one, values in zip(outputs, kept, strict=True):
-                one.data.copy_(values)
+                one.copy_(values)

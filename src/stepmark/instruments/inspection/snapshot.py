@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from stepmark.instruments.inspection.storages import unrepeated
 from stepmark.instruments.inspection.subject import Subject
 from stepmark.instruments.torch_clock import TorchInstrument
 
@@ -45,7 +46,7 @@ class Snapshot:
         with torch.no_grad():
             for tensor, values in self._values:
                 if values is not None:
-                    tensor.data.copy_(values)
+                    unrepeated(tensor.data).copy_(values)
         for module, training in self._training:
             module.training = training
         TorchInstrument().restore(self._flags)
@@ -58,4 +59,4 @@ def _each_once(tensors: Iterable[torch.Tensor]) -> list[torch.Tensor]:
 
 def _copied(tensor: torch.Tensor) -> torch.Tensor | None:
     """None where values cannot be written back one by one."""
-    return tensor.detach().clone() if tensor.layout is torch.strided else None
+    return unrepeated(tensor.detach()).clone() if tensor.layout is torch.strided else None

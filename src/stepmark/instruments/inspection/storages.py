@@ -47,6 +47,14 @@ def footprint(tensor: torch.Tensor) -> int:
     return total
 
 
+def unrepeated(tensor: torch.Tensor) -> torch.Tensor:
+    """The same memory, each number of an expanded tensor once: what shows one twice cannot be written to."""
+    for dimension, stride in enumerate(tensor.stride()):
+        if stride == 0 and tensor.shape[dimension] > 1:
+            tensor = tensor.narrow(dimension, 0, 1)
+    return tensor
+
+
 class Storages:
     """The numbers, sizes and births of storages, and how many bytes of them are alive."""
 
