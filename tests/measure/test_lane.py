@@ -281,8 +281,12 @@ def test_what_a_new_instance_asked_of_a_device_is_done_when_its_turn_ends() -> N
     device = FakeDevice(latency=10)
     lane = hosted(device, lambda: device.step({"forward": (MS // 100, 20 * MS)}))
     warmed_up(lane)
+    begin = device.time
     lane.renew(4)
-    assert device.free <= device.time
+    assert device.free <= device.time + device.latency
+    assert device.time - begin < 3 * 20 * MS, (
+        "asking is quick: it would not end before hundreds were asked for"
+    )
 
 
 def test_a_lane_that_cannot_be_built_anew_stops_there() -> None:

@@ -155,9 +155,11 @@ class HostedLane:
         runs = 0
         while runs < 2 or self._now() - begin < SETTLING:
             self._program.iterate()
+            # A device would be asked for seconds of work meanwhile, and what goes wrong there would show in
+            # a neighbour's turn.
+            self._instrument.begin()
             runs += 1
         self._leave_nothing_behind()
-        self._instrument.begin()  # what went wrong on a device shows when it is waited for: in this turn
         self._process.settle()
         return spoiled
 
