@@ -33,7 +33,7 @@ def limit_of(
         return None
     inspection = evidence.inspection
     phases = spanned_by_primary(inspection, evidence.layout)
-    rate = fitting_rate(ceilings, relaxed=is_relaxed(evidence.conditions.flags))
+    rate = fitting_rate(ceilings, relaxed=is_relaxed(evidence.conditions.flags, cell.device))
     flops = sum(phase.flops for phase in phases)
     least = sum(computing_seconds(phase, rate) for phase in phases)
     if not flops and phases and len(phases) == len(inspection.phases) and evidence.declared.flops:

@@ -75,7 +75,8 @@ def _claims(case: CaseLanes, evidence: Evidence, ceilings: Ceilings) -> Iterable
     inspection = evidence.inspection
     if inspection is None or inspection.eager or any(phase.unseen for phase in inspection.phases):
         return
-    relaxed = case.case.cell.device != "cpu" or is_relaxed(evidence.conditions.flags)
+    device = case.case.cell.device
+    relaxed = device != "cpu" or is_relaxed(evidence.conditions.flags, device)
     rate = highest_rate(ceilings, relaxed=relaxed)
     computing = {phase.phase: computing_seconds(phase, rate) for phase in inspection.phases}
     seconds = typical_seconds(case)

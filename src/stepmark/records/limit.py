@@ -82,6 +82,9 @@ def highest_rate(ceilings: Ceilings, *, relaxed: bool) -> Rate:
     return rate
 
 
-def is_relaxed(flags: Iterable[tuple[str, str]]) -> bool:
-    """Whether the settings have float32 computed with fewer bits."""
-    return dict(flags).get("float32_matmul_precision", "highest") != "highest"
+def is_relaxed(flags: Iterable[tuple[str, str]], device: str) -> bool:
+    """Whether the settings have float32 computed with fewer bits there: in one word for all devices, or each
+    backend in its own."""
+    precision = dict(flags).get("float32_matmul_precision", "highest")
+    backend = "mkldnn" if device == "cpu" else "cuda"
+    return precision != "highest" and f"{backend} ieee" not in precision

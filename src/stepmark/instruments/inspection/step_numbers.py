@@ -21,9 +21,10 @@ from stepmark.instruments.inspection.numbers import (
 )
 from stepmark.instruments.inspection.snapshot import RandomState, Snapshot
 from stepmark.instruments.inspection.subject import Subject, named_parameters, tensors_in
-from stepmark.instruments.torch_clock import float32_matmul_precision
+from stepmark.instruments.torch_clock import torch_flags
 from stepmark.measure.failures import is_allocation_failure
 from stepmark.records.inspection import NumberCheck
+from stepmark.records.limit import is_relaxed
 
 _COMPILED = "_orig_mod"
 """Under which a compiled module keeps the one it was made of."""
@@ -157,7 +158,7 @@ def _allowed(claim: Claim, output: Sequence[torch.Tensor]) -> float:
 
 def _products_are_reduced(subject: Subject) -> bool:
     """Whether products of float32 may be rounded more than float32 is."""
-    if float32_matmul_precision() != "highest":
+    if is_relaxed(torch_flags().items(), subject.device.type):
         return True
     convolves = any(
         isinstance(one, torch.nn.modules.conv._ConvNd) for top in subject.modules for one in top.modules()
