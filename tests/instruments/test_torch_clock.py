@@ -23,10 +23,10 @@ from stepmark.measure.instrument import Instrument
 
 @pytest.fixture(autouse=True)
 def flags_as_they_were() -> Iterator[None]:
-    before = torch_flags()
+    before = TorchInstrument().flags()
     yield
     TorchInstrument().restore(before)
-    assert torch_flags() == before
+    assert TorchInstrument().flags() == before
 
 
 def set_benchmark() -> None:
@@ -38,6 +38,7 @@ CHANGES: dict[str, Callable[[], Any]] = {
     "default_dtype": lambda: torch.set_default_dtype(torch.float64),
     "num_threads": lambda: torch.set_num_threads(torch.get_num_threads() + 1),
     "float32_matmul_precision": lambda: torch.set_float32_matmul_precision("high"),
+    "cudnn_allow_tf32": lambda: setattr(torch.backends.cudnn, "allow_tf32", False),
     "deterministic_algorithms": lambda: torch.use_deterministic_algorithms(True),
     "cudnn_benchmark": set_benchmark,
     "autocast_cpu": lambda: torch.set_autocast_enabled("cpu", True),
@@ -46,7 +47,7 @@ CHANGES: dict[str, Callable[[], Any]] = {
 
 
 def test_every_flag_is_tried_here() -> None:
-    assert set(CHANGES) == set(torch_flags()) == set(torch_clock._SETTERS)
+    assert set(CHANGES) == set(TorchInstrument().flags()) == set(torch_clock._SETTERS)
 
 
 @pytest.mark.parametrize("name", sorted(CHANGES))
@@ -90,6 +91,31 @@ def test_products_set_backend_by_backend_are_read_and_put_back(
     instrument.restore(flags)
     assert instrument.flags() == flags
     assert [product.fp32_precision.replace("none", "ieee") for product in PRODUCTS] == computed
+
+
+CUDNN: Any = torch.backends.cudnn
+cudnn = st.one_of(st.booleans(), st.tuples(st.booleans(), *[st.sampled_from(["none", "ieee", "tf32"])] * 2))
+
+
+def set_cudnn(wanted: bool | tuple[bool, str, str]) -> None:
+    if isinstance(wanted, bool):
+        CUDNN.allow_tf32 = wanted
+    else:
+        CUDNN.allow_tf32, CUDNN.conv.fp32_precision, CUDNN.rnn.fp32_precision = wanted
+
+
+@given(before=cudnn, changed=cudnn)
+def test_convolutions_of_fewer_bits_are_put_back(
+    before: bool | tuple[bool, str, str], changed: bool | tuple[bool, str, str]
+) -> None:
+    instrument = TorchInstrument()
+    set_cudnn(before)
+    flags = instrument.flags()
+    computed = [each.fp32_precision == "tf32" for each in (CUDNN.conv, CUDNN.rnn)]
+    set_cudnn(changed)
+    instrument.restore(flags)
+    assert instrument.flags() == flags
+    assert [each.fp32_precision == "tf32" for each in (CUDNN.conv, CUDNN.rnn)] == computed
 
 
 @pytest.mark.parametrize(

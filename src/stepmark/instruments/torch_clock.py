@@ -34,10 +34,10 @@ class TorchInstrument:
         return marks
 
     def flags(self) -> Mapping[str, str]:
-        return torch_flags()
+        return watched_flags()
 
     def restore(self, flags: Mapping[str, str]) -> None:
-        current = torch_flags()
+        current = watched_flags()
         for name, value in flags.items():
             if current[name] != value:
                 _SETTERS[name](value)
@@ -82,6 +82,29 @@ def torch_flags() -> dict[str, str]:
     }
 
 
+def watched_flags() -> dict[str, str]:
+    """Also what is no fact of a run's beginning, by which stored runs are held against each other."""
+    return {**torch_flags(), "cudnn_allow_tf32": cudnn_allow_tf32()}
+
+
+def cudnn_allow_tf32() -> str:
+    """Of convolutions and recurrent layers; `conv tf32, rnn ieee` where torch has no one word for both."""
+    try:
+        return str(torch.backends.cudnn.allow_tf32)
+    except RuntimeError:
+        each = {name: getattr(torch.backends.cudnn, name).fp32_precision for name in ("conv", "rnn")}
+        return ", ".join(f"{name} {'ieee' if value == 'none' else value}" for name, value in each.items())
+
+
+def set_cudnn_allow_tf32(value: str) -> None:
+    """To what was read."""
+    # Beside one of both words even two alike would have one.
+    torch.backends.cudnn.allow_tf32 = value == "True" or "ieee" in value
+    if "," in value:
+        for name, precision in (each.split() for each in value.split(", ")):
+            getattr(torch.backends.cudnn, name).fp32_precision = precision
+
+
 def float32_matmul_precision() -> str:
     """torch's one word for it; `cuda tf32, mkldnn ieee` where backends were set one by one: torch has no word
     then, and raises."""
@@ -120,6 +143,7 @@ _SETTERS: dict[str, Callable[[str], object]] = {
     "float32_matmul_precision": set_float32_matmul_precision,
     "deterministic_algorithms": lambda value: torch.use_deterministic_algorithms(value == "True"),
     "cudnn_benchmark": _set_cudnn_benchmark,
+    "cudnn_allow_tf32": set_cudnn_allow_tf32,
     "autocast_cpu": lambda value: torch.set_autocast_enabled("cpu", value == "True"),
     "autocast_cuda": lambda value: torch.set_autocast_enabled("cuda", value == "True"),
 }
