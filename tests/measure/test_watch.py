@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import partial
 from itertools import accumulate
 from random import Random
@@ -333,3 +334,26 @@ def test_what_a_lane_compiled_before_it_failed_is_not_its_neighbours(at: str) ->
         _ = failing.block(0) if at == "block" else failing.warm_up()
     (done,) = [event for event in honest.block(0) if isinstance(event, BlockDone)]
     assert (done.compilations, done.grown) == (0, 0)
+
+
+@pytest.mark.parametrize("times", [1, 10])
+def test_a_graph_that_does_it_ten_times_is_looked_at_as_often(times: int) -> None:
+    """What a block took counts, and not what doing it once took of that."""
+    fake = FakeInstrument()
+    once = fake.operations({"product": MS // 10})
+
+    class Held:
+        def __init__(self) -> None:
+            self.times = times
+
+        def __call__(self) -> None:
+            for _ in range(times):
+                once.calls[0]()
+
+    settings = replace(QUICK, round_seconds=0.2, max_rounds=100)
+    bind = lambda: dataclasses.replace(once, calls=(Held(),))  # noqa: E731
+    lane = HostedLane("mine", bind, fake, settings, sights=ProcessSights(Counts()), now=fake.now)
+    lane.build()
+    lane.warm_up()
+    done = [event for n in range(50) for event in lane.block(n) if isinstance(event, BlockDone)]
+    assert sum(event.grown is not None for event in done) > READINGS / 2

@@ -173,7 +173,8 @@ class HostedLane:
         untimed = self._lead_in() if self._instrument.queues else int(lead_in)
         block = self._take(lead_in=untimed, whole_first=number % 2 == 0)
         self._leave_nothing_behind()
-        seen = self._sights.after(*self._levels([block.nanoseconds]))
+        spent = tuple(each * n for each, n in zip(block.nanoseconds, self._program.times, strict=True))
+        seen = self._sights.after(*self._levels([spent]))
         return BlockDone(
             variant=self._variant,
             round=number,
