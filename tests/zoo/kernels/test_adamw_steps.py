@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -200,6 +201,100 @@ def test_a_sparse_gradient_is_refused(device: str) -> None:
     table(torch.tensor([1], device=device)).sum().backward()
     with pytest.raises(ValueError, match="dense, real gradient, got a sparse one"):
         AdamW(table.parameters(), backend="triton").step()
+
+
+def reset(optimizer: Adam) -> None:
+    optimizer.state.clear()
+
+
+def reset_a_moment(optimizer: Adam) -> None:
+    for state in optimizer.state.values():
+        state["exp_avg_sq"] = torch.ones_like(state["exp_avg_sq"])
+
+
+def count_anew(optimizer: Adam) -> None:
+    for state in optimizer.state.values():
+        state["step"] = 0
+
+
+@pytest.mark.parametrize("change", [reset, reset_a_moment, count_anew])
+def test_state_that_is_replaced_is_seen(device: str, change: Callable[[Adam], None]) -> None:
+    """Where all else lies as it lay, gradients too."""
+
+    def run(backend: Any) -> list[nn.Parameter]:
+        trained = parameters(device)
+        optimizer = AdamW(trained, lr=0.01, backend=backend)
+        for step in range(4):
+            for one in trained:
+                one.grad = torch.ones_like(one) if one.grad is None else one.grad.fill_(step + 1.0)
+            if step == 2:
+                change(optimizer)
+            optimizer.step()
+        return trained
+
+    assert_same(run("triton"), run("torch"))
+
+
+def test_tables_keep_no_gradient_alive(device: str) -> None:
+    own = parameters(device)
+    optimizer = AdamW(own, backend="triton")
+    train(optimizer, own, steps=1)
+    gradient = own[0].grad
+    assert gradient is not None
+    gone = weakref.ref(gradient)
+    del gradient
+    own[0].grad = None
+    assert gone() is None
+
+
+def channels_last(name: str, value: Any) -> Any:
+    return value if name == "step" else value.to(memory_format=torch.channels_last)
+
+
+def counted_in_float64(name: str, value: Any) -> Any:
+    return torch.as_tensor(value, dtype=torch.float64) if name == "step" else value
+
+
+@pytest.mark.parametrize("saved", [channels_last, counted_in_float64])
+def test_loaded_state_may_lie_otherwise(device: str, saved: Callable[[str, Any], Any]) -> None:
+    """Moments keep their strides when they are loaded, and torch counts in its default dtype."""
+
+    def run(backend: Any) -> list[nn.Parameter]:
+        trained = [nn.Parameter(torch.arange(2 * 3 * 4 * 5.0, device=device).view(2, 3, 4, 5).sin())]
+        optimizer = AdamW(trained, lr=0.01, backend=backend)
+        train(optimizer, trained, steps=2)
+        state = optimizer.state_dict()
+        for one in state["state"].values():
+            one |= {name: saved(name, value) for name, value in one.items()}
+        optimizer.load_state_dict(state)
+        train(optimizer, trained, steps=2, first=2)
+        return trained
+
+    assert_same(run("triton"), run("torch"))
+
+
+@pytest.mark.skipif(not hasattr(torch.Tensor, "grad_dtype"), reason="gradients have the parameter's dtype")
+def test_gradients_in_float32_of_half_parameters(device: str) -> None:
+    def run(backend: Any) -> list[nn.Parameter]:
+        trained = parameters(device, torch.bfloat16)
+        optimizer = AdamW(trained, lr=0.01, backend=backend)
+        for one in trained:
+            one.grad_dtype = torch.float32
+            one.grad = torch.ones_like(one, dtype=torch.float32)
+        optimizer.step()
+        return trained
+
+    assert_same(run("triton"), run("torch"))
+
+
+def test_moments_on_another_device_are_refused_as_torch_does(device: str) -> None:
+    own = parameters(device)
+    optimizer = AdamW(own, backend="triton")
+    train(optimizer, own, steps=1)
+    for state in optimizer.state.values():
+        state["exp_avg"] = state["exp_avg"].to("meta")
+    with pytest.raises(RuntimeError, match="device"):
+        train(optimizer, own, steps=1, first=1)
 
 
 def test_nothing_to_step(device: str) -> None:

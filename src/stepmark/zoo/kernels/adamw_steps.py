@@ -15,16 +15,29 @@ from stepmark.zoo.kernels.dispatch import is_capturing
 Group = dict[str, Any]
 State = Mapping[Tensor, dict[str, Any]]
 Rest = list[tuple[Group, Tensor]]
+MOMENTS = ("exp_avg", "exp_avg_sq")
 MOST_TABLES = 8
 """Kept: gradients are made anew in every step, and come to lie in one of few places."""
 
 
 class Prepared(NamedTuple):
-    """A step's launches, the parameters they change, and those they leave."""
+    """A step's launches, the parameters they change with their state, and those they leave."""
 
     launches: list[Launch]
     changed: list[Tensor]
+    states: list[tuple[Tensor, Tensor, Tensor]]
+    """Both moments and the count; gradients are not kept alive."""
     rest: Rest
+
+    def has_state_of(self, state: State) -> bool:
+        """Whether the tables lead to it; who resets a parameter gives it another."""
+        for parameter, (first, second, steps) in zip(self.changed, self.states, strict=True):
+            own = state.get(parameter)
+            if own is None or own.get("step") is not steps:
+                return False
+            if own.get("exp_avg") is not first or own.get("exp_avg_sq") is not second:
+                return False
+        return True
 
 
 class FusedSteps:
@@ -49,7 +62,7 @@ class FusedSteps:
         self._fused.write(settings)
         addresses = _addresses(groups, settings)
         prepared = self._prepared.get(addresses)
-        if prepared is None:
+        if prepared is None or not prepared.has_state_of(state):
             prepared = self._prepare(self._fused, groups, settings, state)
         self._keep(addresses, prepared)
         self._fused.run(prepared.launches)
@@ -66,7 +79,7 @@ class FusedSteps:
         if is_capturing():
             # A graph reads its tables as long as it lives; outside of it, copies it made have not happened.
             self._captured.append(prepared)
-        elif addresses not in self._prepared:
+        elif self._prepared.get(addresses) is not prepared:
             while len(self._prepared) >= MOST_TABLES:
                 del self._prepared[next(iter(self._prepared))]
             self._prepared[addresses] = prepared
@@ -80,22 +93,26 @@ class FusedSteps:
             for parameter in group["params"]:
                 if parameter.grad is None:
                     continue
-                if _is_stepped(parameter, fused.device):
+                if _is_stepped(parameter, fused.device) and _lies_beside(parameter, state[parameter]):
                     entries.append(self._entry(parameter, state[parameter], index))
                 else:
                     rest.append((group, parameter))
-        return Prepared(fused.prepare(entries, settings), [entry.parameter for entry in entries], rest)
+        changed = [entry.parameter for entry in entries]
+        states = [(entry.first, entry.second, entry.steps) for entry in entries]
+        return Prepared(fused.prepare(entries, settings), changed, states, rest)
 
     def _entry(self, parameter: Tensor, state: dict[str, Any], group: int) -> Entry:
         if not state:
             if is_capturing():
                 raise RuntimeError("a parameter's first step makes its state: take it before a capture")
             state["step"] = 0
-            for name in ("exp_avg", "exp_avg_sq"):
+            for name in MOMENTS:
                 state[name] = torch.zeros_like(parameter, dtype=self.state_dtype or parameter.dtype)
-        steps = state["step"]
-        if not (isinstance(steps, Tensor) and steps.device == parameter.device):
-            state["step"] = torch.full((), float(steps), dtype=torch.float32, device=parameter.device)
+        for name in MOMENTS:  # loaded ones lie as the parameter did that they were saved of
+            state[name] = state[name].contiguous()
+        steps, device = state["step"], parameter.device
+        if not (isinstance(steps, Tensor) and steps.dtype is torch.float32 and steps.device == device):
+            state["step"] = torch.full((), float(steps), dtype=torch.float32, device=device)
         assert parameter.grad is not None
         return Entry(parameter, parameter.grad, state["exp_avg"], state["exp_avg_sq"], state["step"], group)
 
@@ -107,15 +124,21 @@ def _is_stepped(parameter: Tensor, device: torch.device) -> bool:
         gradient is not None
         and not gradient.is_sparse
         and parameter.dtype in DTYPES
+        and gradient.dtype is parameter.dtype
         and parameter.device == device
         and parameter.is_contiguous()
         and gradient.is_contiguous()
     )
 
 
+def _lies_beside(parameter: Tensor, state: dict[str, Any]) -> bool:
+    """Whether its moments, if it has some, were moved where it was."""
+    return all(state[name].device == parameter.device for name in MOMENTS if name in state)
+
+
 def _addresses(groups: list[Group], settings: list[Settings]) -> tuple[int, ...]:
-    """What decides whether tables are still right. A gradient that is not contiguous stands apart, lest one
-    that is should come to lie at its address; a sparse one has none."""
+    """What decides, with the state, whether tables are still right. A gradient that the kernel does not take
+    stands apart, lest one that it takes should come to lie at its address; a sparse one has none."""
     found = [one.lr.data_ptr() if isinstance(one.lr, Tensor) else 0 for one in settings]
     for group in groups:
         for parameter in group["params"]:
@@ -124,7 +147,8 @@ def _addresses(groups: list[Group], settings: list[Settings]) -> tuple[int, ...]
             if gradient is None or gradient.is_sparse:
                 found.append(0 if gradient is None else -1)
             else:
-                found.append(gradient.data_ptr() if gradient.is_contiguous() else -gradient.data_ptr())
+                is_taken = gradient.is_contiguous() and gradient.dtype is parameter.dtype
+                found.append(gradient.data_ptr() if is_taken else -gradient.data_ptr())
     return tuple(found)
 
 
