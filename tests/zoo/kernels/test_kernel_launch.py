@@ -89,6 +89,18 @@ def test_equal_configurations_have_one_key_and_others_another() -> None:
     assert len({key_of(("a", 1)), key_of(("a", 2)), key_of(("b", 1))}) == 3
 
 
+def test_another_thread_may_ask_for_a_key_meanwhile() -> None:
+    asked: list[int] = []
+
+    class Slow:
+        def __hash__(self) -> int:
+            if not asked:
+                asked.append(key_of(("asked for by another thread",)))
+            return 0
+
+    assert key_of((Slow(),)) not in asked
+
+
 def test_without_a_hopper_no_launch_is_dependent(monkeypatch: pytest.MonkeyPatch) -> None:
     for capability, is_there in (((8, 0), False), ((9, 0), True)):
         launch._has_dependent_launch.cache_clear()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from functools import cache
+from itertools import count
 from types import BuiltinFunctionType
 from typing import Any
 
@@ -100,11 +101,13 @@ def _place(device: int, key: Hashable, values: Sequence[Any]) -> Hashable:
 
 
 _keys: dict[tuple[Any, ...], int] = {}
+_numbers = count()
+"""Not how many keys there are: two threads would give two kernels one."""
 
 
 def key_of(configuration: tuple[Any, ...]) -> int:
     """A short name for what is compiled: hashing the whole takes a microsecond of every launch."""
-    return _keys.setdefault(configuration, len(_keys))
+    return _keys.setdefault(configuration, next(_numbers))
 
 
 def dependent_launch() -> dict[str, Any]:
