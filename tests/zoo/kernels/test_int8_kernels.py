@@ -7,6 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stepmark.zoo.int8 import EXACT_IN_INT32
 from stepmark.zoo.kernels.int8 import TILES, Tile, scaled_product
 from tests.zoo.kernels.code_cases import codes, exact, numbers
 
@@ -64,6 +65,14 @@ def test_codes_may_lie_anywhere(device: str) -> None:
     for x8 in (buffer[:, 5:42], buffer[:, :37], buffer.t()[:37, :20].t(), buffer[::2, 1:38]):
         y = scaled_product(x8, w8, ones[: len(x8)], ones, dtype=torch.float32, tile=SMALL[0])
         torch.testing.assert_close(y.double(), exact(x8, w8).double(), rtol=3e-7, atol=0.0)
+
+
+def test_sums_that_32_bits_do_not_hold_are_refused(device: str) -> None:
+    """A vocabulary of 152 000 is summed over backwards: equal codes made -126288 of 140000."""
+    x8 = torch.full((1, EXACT_IN_INT32 + 1), 127, dtype=torch.int8, device=device)
+    scale = torch.ones(1, device=device)
+    with pytest.raises(ValueError, match="at most 131071 summed features, got 131072"):
+        scaled_product(x8, x8, scale, scale, dtype=torch.float32)
 
 
 def test_names_tell_tiles_apart() -> None:

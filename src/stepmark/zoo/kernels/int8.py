@@ -22,6 +22,7 @@ from typing import Any, Final, NamedTuple
 import torch
 from torch import Tensor
 
+from stepmark.zoo.int8 import EXACT_IN_INT32
 from stepmark.zoo.kernels.quantize import LARGEST, PITCH, pitched
 
 
@@ -83,6 +84,8 @@ def scaled_product(
 ) -> Tensor:
     """y (m, n) from codes of one dtype and float32 scales."""
     (m, k), n = x8.shape, w8.shape[0]
+    if x8.dtype == torch.int8 and k > EXACT_IN_INT32:
+        raise ValueError(f"expected at most {EXACT_IN_INT32} summed features, got {k}")
     y = torch.empty(m, n, dtype=dtype, device=x8.device) if out is None else out
     if y.numel() == 0 or k == 0:
         return y.zero_() if bias is None else y.copy_(bias)
