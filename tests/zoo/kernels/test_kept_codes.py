@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import copy
 import pickle
+from threading import Thread
 
 import torch
 from torch import nn
 
+from stepmark.zoo.kernels.kept_codes import KeptCodes
+from stepmark.zoo.kernels.switchback import Way
 from tests.zoo.kernels.switchback_cases import both_passes, layer_of
 
 
@@ -36,3 +39,42 @@ def test_copies_and_stored_layers_compute_the_same(device: str) -> None:
         assert torch.equal(other(x), y)
         assert (other.backend, other.precision, other.keep_codes) == ("triton", "auto", True)
     assert {*layer.state_dict()} == {"weight", "bias"}
+
+
+def test_a_layer_made_in_inference_mode_computes(device: str) -> None:
+    """What inference mode has made has no versions."""
+    with torch.inference_mode():
+        layer = layer_of(16, 8, ("vector", False), device=device, keep_codes=True)
+        x = torch.randn(4, 16, device=device)
+        y = layer(x)
+        layer.weight.mul_(2.0)
+        torch.testing.assert_close(layer(x) - layer.bias, 2 * (y - layer.bias))
+
+
+class InterruptedWhenCompared(str):
+    """The name of codes, before whose comparison another thread has its turn."""
+
+    __slots__ = ("others",)
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        if others := getattr(self, "others", None):
+            self.others = None
+            others.start()
+            others.join()
+        return str.__eq__(self, other)
+
+
+def test_codes_are_those_of_the_asking_thread(device: str) -> None:
+    """Replicas of a layer share what is kept: another one's codes, on another device, may come in between."""
+    kept = KeptCodes()
+    own, others = (torch.full((2, 2), size, device=device) for size in (1.0, 2.0))
+    way, same = (
+        Way(InterruptedWhenCompared("int8"), one_scale=True, memory_efficient=False, measured=False)
+        for _ in range(2)
+    )
+    assert kept.codes(own, own, way).scale.item() == 1.0
+    way.code.others = Thread(target=kept.codes, args=(others, others, same))  # type: ignore[attr-defined]
+    assert kept.codes(own, own, same).scale.item() == 1.0
+    assert kept.codes(others, others, way).scale.item() == 2.0
+    assert kept.num_quantised == 2

@@ -14,12 +14,10 @@ from stepmark.zoo.kernels.switchback import Way, weight_codes
 
 class KeptCodes:
     """Empty after a copy or a pickle. While a graph is captured nothing is kept: its replays would go on with
-    the codes of the weight as it was."""
+    the codes of the weight as it was. Nor of what inference mode has made, whose versions nobody counts."""
 
     def __init__(self) -> None:
-        self._parameter: Tensor | None = None
-        self._state: tuple[Any, ...] = ()
-        self._codes: WeightCodes | None = None
+        self._kept: tuple[Tensor, tuple[Any, ...], WeightCodes] | None = None
         self.num_quantised = 0
 
     def __reduce__(self) -> tuple[type[KeptCodes], tuple[()]]:
@@ -27,11 +25,11 @@ class KeptCodes:
 
     def codes(self, parameter: Tensor, weight: Tensor, way: Way) -> WeightCodes:
         """Codes of `weight`, which is the parameter or a cast of it."""
-        if is_capturing() or torch.compiler.is_compiling():
+        if is_capturing() or torch.compiler.is_compiling() or parameter.is_inference():
             return weight_codes(weight, way)
         state = (way, parameter._version, parameter.data_ptr(), weight.dtype)
-        if self._codes is None or self._parameter is not parameter or self._state != state:
-            self._codes = weight_codes(weight, way)
-            self._parameter, self._state = parameter, state
+        kept = self._kept  # looked at once: replicas of a layer share this, each with a thread and a device
+        if kept is None or kept[0] is not parameter or kept[1] != state:
+            kept = self._kept = (parameter, state, weight_codes(weight, way))
             self.num_quantised += 1
-        return self._codes
+        return kept[2]
