@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,8 +14,16 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from stepmark.zoo.fragmented import TOLERANCES, FragmentedLinear, Selection
+from stepmark.zoo.fragmented import (
+    TOLERANCES,
+    FragmentedLinear,
+    Selection,
+    hard_product,
+    masked_product,
+    soft_product,
+)
 from stepmark.zoo.fragmented_reference import fragment_scores, hard_reference, soft_reference
+from stepmark.zoo.kernels.fragmented_sizes import Parameters
 from tests.support.properties import steady
 from tests.zoo.agreement import DEVICES, largest_error
 
@@ -228,6 +237,15 @@ def test_strides_do_not_matter(selection: Selection) -> None:
         torch.testing.assert_close(layer(x), layer(x.contiguous()))
         with torch.no_grad():
             torch.testing.assert_close(layer(x), layer(x.contiguous()))
+
+
+@pytest.mark.parametrize("num_rows", [1, 5])
+@pytest.mark.parametrize("product", [soft_product, hard_product, masked_product])
+def test_rows_may_overlap(product: Callable[[Tensor, Parameters], Tensor], num_rows: int) -> None:
+    """Windows that slide along a signal: what is computed of their fragments does not lie by rows."""
+    parameters = FragmentedLinear(6, 5, 3)._own_parameters()
+    x = torch.randn(num_rows + 5).unfold(0, 6, 1)
+    torch.testing.assert_close(product(x, parameters), product(x.contiguous(), parameters))
 
 
 @pytest.mark.parametrize("selection", SELECTIONS)

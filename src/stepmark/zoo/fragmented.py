@@ -180,8 +180,8 @@ def soft_product(x: Tensor, parameters: Parameters) -> Tensor:
     else:  # where one fragment has nearly all, the difference would have hardly a digit left
         own = fragments * probability.to(x.dtype)
         rest = fragments * (1.0 - probability).to(x.dtype)
-    y = _narrow(rest.view(x.shape), compressor, decompressor, bias)
-    return torch.addmm(y, own.view(x.shape), weight.view(-1, weight.shape[2]))
+    y = _narrow(rest.reshape(x.shape), compressor, decompressor, bias)
+    return torch.addmm(y, own.reshape(x.shape), weight.view(-1, weight.shape[2]))
 
 
 def hard_product(x: Tensor, parameters: Parameters) -> Tensor:
@@ -218,8 +218,8 @@ def masked_product(x: Tensor, parameters: Parameters) -> Tensor:
     fragments = x.view(-1, *selector.shape)
     chosen = _scores(fragments, selector).argmax(-1, keepdim=True)
     is_chosen = (chosen == torch.arange(selector.shape[0], device=x.device)).unsqueeze(-1)
-    own = fragments.where(is_chosen, 0.0).view(x.shape)
-    rest = fragments.masked_fill(is_chosen, 0.0).view(x.shape)
+    own = fragments.where(is_chosen, 0.0).reshape(x.shape)
+    rest = fragments.masked_fill(is_chosen, 0.0).reshape(x.shape)
     return own @ weight.view(-1, weight.shape[2]) + _narrow(rest, compressor, decompressor, bias)
 
 
