@@ -377,6 +377,10 @@ def test_what_cannot_be_is_refused() -> None:
         layer(torch.randn(3, 5))
     with pytest.raises(ValueError, match=r"torch.float32, the layer's own, got torch.float16"):
         layer(torch.randn(3, 6, dtype=torch.float16))
+    with pytest.raises(ValueError, match="an input on meta, as the layer is, got one on cpu"):
+        SwitchBackLinear(6, 4, device="meta")(torch.randn(3, 6))
+    with pytest.raises(ValueError, match="prepared codes are int8, and this layer has precision='fp8'"):
+        SwitchBackLinear(6, 4, precision="fp8").prepare_for_eval()
 
 
 def test_what_it_says_of_itself() -> None:

@@ -119,8 +119,10 @@ class SwitchBackLinear(nn.Linear):
         return linear.train(self.training)
 
     def prepare_for_eval(self) -> Self:
-        """Switch to evaluation and keep the weight's codes; `train()` drops them. Who changes the weight in
-        evaluation mode prepares again."""
+        """Switch to evaluation and keep the weight's codes, in int8; `train()` drops them. Who changes the
+        weight in evaluation mode prepares again."""
+        if self.precision == "fp8":
+            raise ValueError("prepared codes are int8, and this layer has precision='fp8'")
         self.eval()
         quantize = quantize_rowwise if self.quantization == "vector" else quantize_global
         self.weight_codes, self.weight_scale = quantize(self.weight, backend=self._operations)
@@ -228,3 +230,5 @@ def _check_input(x: Tensor, weight: Tensor) -> None:
         raise ValueError(f"expected an input of shape (..., {weight.shape[1]}), got {tuple(x.shape)}")
     if x.dtype is not weight.dtype:
         raise ValueError(f"expected an input of dtype {weight.dtype}, the layer's own, got {x.dtype}")
+    if x.device != weight.device:
+        raise ValueError(f"expected an input on {weight.device}, as the layer is, got one on {x.device}")
