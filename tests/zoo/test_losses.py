@@ -103,5 +103,7 @@ def test_what_is_refused(loss: Loss) -> None:
         loss(logits, torch.zeros(2, 3))
     with pytest.raises(ValueError, match=r"logits must be floating-point numbers, not torch\.int64"):
         loss(logits.long(), torch.zeros(2, 3, dtype=torch.int64))
+    with pytest.raises(ValueError, match="logits are on cpu, and labels on meta"):
+        loss(logits, torch.zeros(2, 3, dtype=torch.int64, device="meta"))
     with pytest.raises(ValueError, match="nothing to average"):
         loss(torch.randn(0, 5), torch.zeros(0, dtype=torch.int64))

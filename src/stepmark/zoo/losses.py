@@ -64,5 +64,7 @@ def _check(logits: Tensor, labels: Tensor) -> None:
             f"logits {tuple(logits.shape)} need labels of shape {tuple(logits.shape[:-1])}, "
             f"not {tuple(labels.shape)}"
         )
+    if labels.device != logits.device:
+        raise ValueError(f"logits are on {logits.device}, and labels on {labels.device}")
     if logits.numel() == 0:
         raise ValueError(f"logits {tuple(logits.shape)}: there is nothing to average")

@@ -72,3 +72,11 @@ def test_wrong_shapes_are_told(device: str) -> None:
         rotated_heads(torch.zeros(2, 5, 23, device=device), cos, sin, 2)
     with pytest.raises(ValueError, match=r"tables for 4 positions, got \(5, 2\) and \(5, 2\)"):
         rotated_heads(torch.zeros(2, 4, 24, device=device), cos, sin, 2)
+
+
+def test_tables_that_a_kernel_would_read_wrongly_are_told(device: str) -> None:
+    packed, (cos, sin) = torch.zeros(2, 5, 24, device=device), Rope(4, 8, device=device)(5)
+    with pytest.raises(ValueError, match=r"one dtype on .*, got torch\.float32 on .* and torch\.float64 on"):
+        rotated_heads(packed, cos, sin.double(), 2, backend="triton")
+    with pytest.raises(ValueError, match=r"torch\.float32 on meta and torch\.float32 on meta"):
+        rotated_heads(packed, cos.to("meta"), sin.to("meta"), 2, backend="triton")

@@ -81,6 +81,28 @@ def test_a_decision_is_recalled_and_training_is_another(
     assert wanted.grad is None
 
 
+class ElsewhereOnCuda(SaysCuda):
+    device = torch.device("cuda", 1)
+
+    def get_device(self) -> int:
+        return 1
+
+
+@pytest.mark.parametrize("elsewhere", ["weight", "bias"])
+def test_a_kernel_is_not_recalled_for_parameters_on_another_device(
+    measured: list[tuple[str, tuple[int | str, ...]]], elsewhere: str
+) -> None:
+    """It would read their addresses on its own: torch says so, as does what has not been decided."""
+    tensors = {"x": says_cuda(4, 8), "weight": says_cuda(8), "bias": says_cuda(8)}
+    row_choice.remember(True, "exp", "auto", *tensors.values())
+    assert recalled("exp", "auto", **tensors) is True
+    tensors[elsewhere] = tensors[elsewhere].as_subclass(ElsewhereOnCuda)
+    assert recalled("exp", "auto", **tensors) is None
+    with pytest.raises(ValueError, match="tensors on one device, got some on cpu and some on cuda:1"):
+        uses_triton("auto", "exp", [*tensors.values()], widest=WIDEST, ways=ways)
+    assert measured == []
+
+
 def test_what_is_for_a_graph_is_asked_anew(
     measured: list[tuple[str, tuple[int | str, ...]]], device: str
 ) -> None:

@@ -42,6 +42,11 @@ def rotated_heads(
         raise ValueError(
             f"expected tables for {packed.shape[1]} positions, got {tuple(cos.shape)} and {tuple(sin.shape)}"
         )
+    if cos.dtype != sin.dtype or not packed.device == cos.device == sin.device:
+        raise ValueError(
+            f"expected tables of one dtype on {packed.device}, got {cos.dtype} on {cos.device} and "
+            f"{sin.dtype} on {sin.device}"
+        )
     if packed.dtype not in TOLERANCES or torch.compiler.is_compiling() or not resolve(backend, packed):
         return _in_torch(packed, cos, sin, heads)
     parts: Heads = _RotatedHeads.apply(packed, cos, sin, heads)  # type: ignore[no-untyped-call]

@@ -49,10 +49,16 @@ def recalled(
     name: str, backend: Backend, x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None
 ) -> bool | None:
     """What was decided on tensors like these, on CUDA: Triton or not, or nothing yet. Such tensors have been
-    checked before; asking costs less than checking."""
+    checked before; asking costs less than checking. Torch asks itself where they lie, and a kernel does not.
+    """
     if _rehearsal.is_on or _is_capturing():
         return None
-    return _decided.get(_place(name, backend, x, weight, bias))
+    decided = _decided.get(_place(name, backend, x, weight, bias))
+    if decided and weight is not None:
+        device = x.get_device()
+        if weight.get_device() != device or (bias is not None and bias.get_device() != device):
+            return None
+    return decided
 
 
 def uses_triton(
@@ -65,6 +71,9 @@ def uses_triton(
 ) -> bool:
     """Whether Triton computes the operation `name` on these tensors, whose first has the rows in its last
     dimension. `ways` gives plain torch and the kernel, both to be called with the tensors."""
+    devices = dict.fromkeys(str(one.device) for one in tensors if one is not None)
+    if len(devices) > 1:
+        raise ValueError(f"expected tensors on one device, got some on {' and some on '.join(devices)}")
     decision = _is_named(backend, tensors, widest)
     if decision is None:
         decision = _choose(name, tensors, ways)
