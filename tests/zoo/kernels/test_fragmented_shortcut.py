@@ -118,6 +118,12 @@ def narrower_layer(layer: FragmentedLinear, x: Tensor, _: Card) -> Tensor:
     return x
 
 
+def other_dtype_in_the_same_place(layer: FragmentedLinear, x: Tensor, _: Card) -> Tensor:
+    for one in layer.parameters():
+        one.data = one.data.view(torch.float16)
+    return x
+
+
 def no_bias_any_more(layer: FragmentedLinear, x: Tensor, _: Card) -> Tensor:
     layer.bias = None
     return x
@@ -136,6 +142,7 @@ CHANGES: list[Callable[..., Tensor]] = [
     another_weight,
     moved_weight,
     narrower_layer,
+    other_dtype_in_the_same_place,
     no_bias_any_more,
     unaligned,
     lambda _, x, __: x[:2],

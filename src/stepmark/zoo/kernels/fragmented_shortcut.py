@@ -3,7 +3,8 @@
 Finding out which kernels suit takes Python longer than most of them take the device: of 27 µs of a call with
 one row, on the host of an H200, the two launches took 10. What decides it is held against what it was: the
 very parameters at the same addresses, an input of the same shape, the device, the stream. Where anything
-differs the long way is taken, and remembered.
+differs the long way is taken, and remembered. Cast to and fro, a layer may lie where it lay before in another
+dtype of as many bits.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ class Shortcut(threading.local):
             or len(own) != len(known)
             or not all(map(is_, own.values(), known))
             or [one.data_ptr() for one in some] != places
+            or some[0].dtype is not dtype
             or not all(map(Tensor.is_contiguous, some))
             or torch._C._cuda_getDevice() != device
             or torch._C._cuda_getCurrentRawStream(device) != stream
