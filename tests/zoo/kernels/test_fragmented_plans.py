@@ -260,3 +260,12 @@ def test_a_plan_that_was_taken_in_a_capture_is_not_remembered(monkeypatch: pytes
         monkeypatch.setattr(fragmented, "is_capturing", lambda capturing=capturing: capturing)
         fragmented.plan_for(x, parameters)
         assert len(asked) == expected
+
+
+def test_plans_are_forgotten_when_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fragmented, "MOST_PLANS", 3)
+    monkeypatch.setattr(fragmented, "_plans", {})
+    for rows in range(1, 10):
+        x, parameters = draw((rows, 2, 4, 5, 3), torch.float32, "cpu")
+        assert fragmented.plan_for(x, parameters) is fragmented.plan_for(x, parameters)
+        assert len(fragmented._plans) <= 3

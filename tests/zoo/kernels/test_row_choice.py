@@ -103,6 +103,20 @@ def test_a_kernel_is_not_recalled_for_parameters_on_another_device(
     assert measured == []
 
 
+def test_decisions_are_forgotten_when_there_are_many(
+    measured: list[tuple[str, tuple[int | str, ...]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(row_choice, "MOST_DECISIONS", 3)
+    for rows in range(1, 10):
+        x = says_cuda(rows, 8)
+        row_choice.remember(False, "exp", "auto", x)
+        assert recalled("exp", "auto", x) is False
+        assert rows_for_torch("exp", "auto", x) == (8,)
+        assert len(row_choice._decided) <= 3
+        assert len(row_choice._torch_takes) <= 3
+    assert measured == []
+
+
 def test_what_is_for_a_graph_is_asked_anew(
     measured: list[tuple[str, tuple[int | str, ...]]], device: str
 ) -> None:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from stepmark.zoo import SwitchBackLinear
+from stepmark.zoo.kernels import switchback_plain
 from stepmark.zoo.kernels.dispatch import rehearsing
 
 
@@ -41,6 +42,18 @@ def test_the_second_call_asks_nothing_and_gives_the_same(asked: list[Tensor], sh
     assert torch.equal(first, second)
     second.sum().backward()
     assert layer.weight.grad is not None
+
+
+def test_shapes_are_forgotten_when_there_are_many(
+    asked: list[Tensor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(switchback_plain, "MOST_CALLS", 3)
+    layer = SwitchBackLinear(16, 8)
+    for rows in range(1, 10):
+        layer(torch.randn(rows, 16))
+        layer(torch.randn(rows, 16))
+        assert len(layer._plain._known) <= 3
+    assert len(asked) == 9
 
 
 def other_shape(_: SwitchBackLinear, x: Tensor) -> Tensor:

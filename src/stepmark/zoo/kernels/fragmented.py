@@ -46,6 +46,9 @@ LARGEST_STRIDE = 1 << 26
 LARGEST_COMPRESSOR = 1 << 31
 """Its entries: the same, where rows are sorted."""
 
+MOST_PLANS = 4096
+"""Sizes that are remembered; a program with more of them, as where numbers of rows vary, chooses again."""
+
 _plans: dict[tuple[Any, ...], Plan] = {}
 
 
@@ -90,6 +93,8 @@ def plan_for(x: Tensor, parameters: Parameters, *, keep: bool = False) -> Plan:
     if plan is None:
         plan = _choose(x, parameters, keep=keep)
         if not is_capturing():  # nothing is measured there
+            if len(_plans) >= MOST_PLANS:
+                _plans.clear()
             _plans[key] = plan
     return plan
 

@@ -23,6 +23,9 @@ DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 MOST_ROWS = (1 << 31) - 1 - (1 << 16)
 """Their numbers have 32 bits, those of a tile that ends behind the last too."""
 
+MOST_DECISIONS = 4096
+"""That are remembered; a program with more shapes asks again."""
+
 _decided: dict[Hashable, bool] = {}
 _torch_takes: dict[Hashable, torch.Size] = {}
 """The shape of a row, which torch's operators ask for."""
@@ -84,6 +87,9 @@ def uses_triton(
 
 def remember(in_triton: bool, name: str, backend: Backend, *tensors: Tensor | None) -> None:
     """The decision on tensors like these, rows first; as gradients are switched on or off now."""
+    if len(_decided) >= MOST_DECISIONS:
+        _decided.clear()
+        _torch_takes.clear()
     _decided[_place(name, backend, *tensors)] = in_triton  # type: ignore[arg-type]
     rows, *vectors = tensors
     assert rows is not None

@@ -15,6 +15,9 @@ from torch import Tensor
 
 from stepmark.zoo.kernels.dispatch import is_for_a_graph
 
+MOST_CALLS = 4096
+"""That are remembered; a layer that has seen more shapes asks again."""
+
 
 class PlainCalls:
     """Of one layer. Empty after a copy or a pickle. Graphs have choices of their own, and under autocast
@@ -39,6 +42,8 @@ class PlainCalls:
         return None if _is_special() else partial(self._remember, x, weight, bias, settings)
 
     def _remember(self, *call: Any) -> None:
+        if len(self._known) >= MOST_CALLS:
+            self._known.clear()
         self._known.add(_key(*call))
 
 
