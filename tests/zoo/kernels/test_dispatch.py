@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import threading
 import time
 import warnings
 from collections.abc import Iterator, Mapping
@@ -113,6 +115,37 @@ def test_a_broken_file_is_no_reason_to_fail(scripted: Scripted, text: str) -> No
     assert choose("op/1", (64,), ways, default="torch") == "torch"
     choices.cache_clear()
     assert list(choices()) == ["op/1|64"], "written anew"
+
+
+def test_a_file_of_this_device_without_choices_is_no_reason_to_fail(scripted: Scripted) -> None:
+    dispatch.own_file().write_text(json.dumps({"made_for": dispatch.made_for()}))
+    assert choose("op/1", (64,), {"torch": scripted.call("torch", 1e-3)}, default="torch") == "torch"
+    choices.cache_clear()
+    assert list(choices()) == ["op/1|64"]
+
+
+def test_threads_write_down_what_each_has_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both would read what was there before either."""
+    both_have_read = threading.Barrier(2)
+    read = Path.read_text
+
+    def read_text(self: Path) -> str:
+        found = read(self)
+        with contextlib.suppress(threading.BrokenBarrierError):
+            both_have_read.wait(0.2)
+        return found
+
+    dispatch.own_file().write_text(json.dumps({"made_for": dispatch.made_for(), "choices": {}}))
+    monkeypatch.setattr(Path, "read_text", read_text)
+    threads = [
+        threading.Thread(target=dispatch._write_down, args=(name, Choice("a", "a")))
+        for name in ("one", "two")
+    ]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert {*json.loads(read(dispatch.own_file()))["choices"]} == {"one", "two"}
 
 
 def test_a_choice_that_is_no_candidate_any_more_is_made_again(scripted: Scripted) -> None:

@@ -24,6 +24,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -159,14 +160,21 @@ def own_file() -> Path:
     return Path(named) if named else platformdirs.user_cache_path("stepmark") / "choices" / f"{made}.json"
 
 
+_writing = threading.Lock()
+
+
 def _write_down(name: str, choice: Choice) -> None:
     """Kept for the next process; a folder that cannot be written is no reason to fail."""
-    file = own_file()
-    kept: dict[str, Any] = {"made_for": made_for(), "choices": {}}
+    with _writing:  # threads would read the same, and write into one file beside it
+        _add_to(own_file(), name, choice)
+
+
+def _add_to(file: Path, name: str, choice: Choice) -> None:
+    known: dict[str, Any] = {}
     with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
         table = json.loads(file.read_text())
-        kept = table if table["made_for"] == made_for() else kept
-    kept["choices"][name] = list(choice)
+        known = dict(table["choices"]) if table["made_for"] == made_for() else known
+    kept = {"made_for": made_for(), "choices": known | {name: list(choice)}}
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         beside = file.with_name(f"{file.name}.{os.getpid()}")
