@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 import torch
+from torch import Tensor
+from torch.autograd import forward_ad
 
+from stepmark.zoo import FragmentedLinear, LoRAAdapter, layer_norm, rms_norm, softmax
 from stepmark.zoo.kernels import backend as backends
 from stepmark.zoo.kernels.backend import check_backend, resolve
 
@@ -42,3 +48,26 @@ def test_a_gpu_without_triton_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_no_backend_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="expected backend 'auto', 'triton' or 'torch'"):
         check_backend(name)
+
+
+OPERATIONS: dict[str, Callable[[str], Callable[[Tensor], Tensor]]] = {
+    "rms_norm": lambda _: partial(rms_norm, backend="triton"),
+    "layer_norm": lambda _: partial(layer_norm, backend="triton"),
+    "softmax": lambda _: partial(softmax, backend="triton"),
+    "fragmented": lambda device: FragmentedLinear(32, 16, 4, 2, device=device, backend="triton").eval(),
+    "lora": lambda device: LoRAAdapter(32, 16, zero_b=False, device=device, backend="triton"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # torch's own
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_derivatives_forwards_are_refused_and_do_not_get_lost(device: str, name: str) -> None:
+    """Without gradients, too: there autograd still differentiates forwards."""
+    operation, x = OPERATIONS[name](device), torch.randn(2, 32, device=device)
+    with torch.no_grad():
+        operation(x)
+        with forward_ad.dual_level():
+            operation(x)
+            with pytest.raises(NotImplementedError, match="jvp"):
+                operation(forward_ad.make_dual(x, torch.ones_like(x)))  # type: ignore[no-untyped-call]

@@ -9,6 +9,7 @@ from typing import Literal
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 Backend = Literal["auto", "triton", "torch"]
 
@@ -48,6 +49,12 @@ def resolve_on(backend: Backend, device: torch.device) -> bool:
 
 # As torch.compiler.assume_constant_result does, which imports the compiler, and with it Triton, here and now.
 resolve_on._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
+def is_differentiated() -> bool:
+    """Whether autograd must see the call: where gradients are off it may still differentiate forwards, and
+    what a kernel has written would have no derivative, as if it were a constant."""
+    return torch.is_grad_enabled() or forward_ad._current_level >= 0
 
 
 @cache

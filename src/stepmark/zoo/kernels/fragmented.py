@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from stepmark.zoo.kernels.backend import resolve
+from stepmark.zoo.kernels.backend import is_differentiated, resolve
 from stepmark.zoo.kernels.dispatch import choose, is_capturing, is_for_a_graph
 from stepmark.zoo.kernels.fragmented_chain import Found
 from stepmark.zoo.kernels.fragmented_gate import MOST_FEATURES, Gradients, gate, gradients, product
@@ -75,7 +75,7 @@ def hard(x: Tensor, parameters: Parameters) -> Tensor:
         x = x.contiguous()
     if torch.compiler.is_compiling():
         y: Tensor = operator(x, *parameters)[0]
-    elif torch.is_grad_enabled():
+    elif is_differentiated():
         y = _Hard.apply(x, *parameters)  # type: ignore[no-untyped-call]
     elif is_elsewhere(x):
         with torch.cuda.device(x.device):

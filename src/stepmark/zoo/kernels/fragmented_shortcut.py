@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from stepmark.zoo.kernels import dispatch
-from stepmark.zoo.kernels.backend import Backend
+from stepmark.zoo.kernels.backend import Backend, is_differentiated
 from stepmark.zoo.kernels.bound import ALIGNED, is_direct
 from stepmark.zoo.kernels.fragmented import plan_for
 from stepmark.zoo.kernels.fragmented_chain import Chain, Launches
@@ -58,7 +58,7 @@ class Shortcut(threading.local):
     def __call__(self, x: Tensor, own: Mapping[str, Any], backend: Backend) -> Tensor | None:
         """None where the long way must be taken. `own` are the layer's parameters by name."""
         before = self._before
-        if before is None or torch.is_grad_enabled():
+        if before is None or is_differentiated():
             return None
         asked, dtype, device, stream, of_x, known, some, places, arguments, shape, launches = before
         here = x.data_ptr()

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from stepmark.zoo.kernels.backend import is_differentiated
 from stepmark.zoo.kernels.lora_sizes import Adapted, Gradients
 from stepmark.zoo.kernels.lora_ways import ALIGNED, DTYPES, MOST_RANKS, Plan, dense_in_rows, plan_for
 from stepmark.zoo.kernels.undisturbed import autocast_off, without_autocast
@@ -41,7 +42,7 @@ def lora_linear(x: Tensor, layer: Adapted, *, only_kernels: bool = False) -> Ten
         return y
     rows = dense_in_rows(x)
     plan = plan_for(rows, layer, only_kernels=only_kernels)
-    if torch.is_grad_enabled():
+    if is_differentiated():
         y = _LoRA.apply(rows, weight, bias, a, b, scale, plan)  # type: ignore[no-untyped-call]
     else:
         y, _ = plan.forward(rows, layer)

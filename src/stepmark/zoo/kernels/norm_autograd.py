@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from stepmark.zoo.kernels import norm
+from stepmark.zoo.kernels.backend import is_differentiated
 from stepmark.zoo.kernels.norm import Gradients, Parameters
 from stepmark.zoo.kernels.norm_tiling import backward_tiling, forward_tiling
 from stepmark.zoo.kernels.undisturbed import without_autocast
@@ -22,7 +23,7 @@ def norm_rows(x: Tensor, parameters: Parameters, *, eps: float, centred: bool) -
     if torch.compiler.is_compiling():
         compiled: Tensor = norm_operator(x, *parameters, eps, centred)[0]
         return compiled
-    if not torch.is_grad_enabled():
+    if not is_differentiated():
         return _forward(x, parameters, eps=eps, centred=centred, kept=False)[0]
     y: Tensor = NormRows.apply(x, *parameters, (eps, centred))  # type: ignore[no-untyped-call]
     return y

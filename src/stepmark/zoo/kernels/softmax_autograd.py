@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from stepmark.zoo.kernels import softmax
+from stepmark.zoo.kernels.backend import is_differentiated
 from stepmark.zoo.kernels.softmax_tiling import FEW_ROWS, backward_tiling, forward_tiling
 from stepmark.zoo.kernels.undisturbed import without_autocast
 
@@ -17,7 +18,7 @@ def softmax_rows(x: Tensor) -> Tensor:
     if torch.compiler.is_compiling():
         compiled: Tensor = softmax_operator(x)
         return compiled
-    if not torch.is_grad_enabled():
+    if not is_differentiated():
         return _forward(x)
     shares: Tensor = SoftmaxRows.apply(x)  # type: ignore[no-untyped-call]
     return shares
