@@ -196,6 +196,27 @@ def test_another_mode_is_refused() -> None:
         replay(torch.randn(2, 4))
 
 
+def test_another_mode_of_a_part_is_refused() -> None:
+    module, x = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5)), torch.randn(2, 4)
+    replay = captured(module, x)
+    module[1].eval()
+    with pytest.raises(ValueError, match="captured in training mode, and a Dropout in it has left it"):
+        replay(x)
+
+
+@pytest.mark.parametrize("name", ["weight", "running_mean"])
+def test_other_tensors_than_the_graphs_are_refused(name: str) -> None:
+    """They would not be seen: results would go on as if nothing had been loaded."""
+    module, x = nn.BatchNorm1d(4).eval(), torch.randn(2, 4)
+    replay = captured(module, x)
+    state = {key: one + 1 for key, one in module.state_dict().items()}
+    module.load_state_dict(state)
+    torch.testing.assert_close(replay(x), module(x))
+    module.load_state_dict({name: state[name]}, strict=False, assign=True)
+    with pytest.raises(ValueError, match=f"captured with another {name} than the module has now"):
+        replay(x)
+
+
 def test_two_outputs_are_refused() -> None:
     with pytest.raises(ValueError, match="returns one tensor, not tuple"):
         captured(TwoOutputs(), torch.randn(2))

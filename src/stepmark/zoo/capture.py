@@ -7,8 +7,9 @@ each.
 
 What holds
 ----------
-- Parameters are shared, not copied: a step of an optimizer is seen by the next replay.
-- Shape, dtype, device, strides and the module's mode are those of the capture; others are refused.
+- Parameters are shared, not copied: a step of an optimizer is seen by the next replay. Others in their place,
+  as load_state_dict(assign=True) puts there, are refused; so are other buffers, and on CUDA other memory.
+- Shape, dtype, device, strides and the modes of all modules are those of the capture; others are refused.
 - Gradients reach the parameters, and the input where the example required one. A capture under
   torch.no_grad() is for forward alone.
 - An autograd.Function with a backward of its own may lose it in the graph. So a capture runs module and
@@ -21,7 +22,7 @@ What holds
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -48,11 +49,12 @@ class Captured:
         self.module = module
         self.differentiable = torch.is_grad_enabled()
         """Whether replays record gradients."""
-        self._training = module.training
+        self._modes = [(one, one.training) for one in module.modules()]
         self._example = example.detach().clone().requires_grad_(example.requires_grad)
         self._expected = _signature(example)
         self._replay = _graphed(module, self._example) if example.is_cuda else _traced(module, self._example)
         _compare(module, self._replay, self._example)
+        self._held = _held_by(module)
 
     def __call__(self, x: Tensor) -> Tensor:
         self._check(x)
@@ -64,9 +66,14 @@ class Captured:
     def _check(self, x: Tensor) -> None:
         if _signature(x) != self._expected:
             raise ValueError(f"captured for {_words(self._expected)}, got {_words(_signature(x))}")
-        if self.module.training is not self._training:
-            modes = {True: "training", False: "evaluation"}
-            raise ValueError(f"captured in {modes[self._training]} mode, and the module has left it")
+        for one, training in self._modes:
+            if one.training is not training:
+                mode = "training" if training else "evaluation"
+                which = "the module" if one is self.module else f"a {type(one).__name__} in it"
+                raise ValueError(f"captured in {mode} mode, and {which} has left it")
+        for tensors, name, tensor, address in self._held:
+            if tensors.get(name) is not tensor or (address is not None and tensor.data_ptr() != address):
+                raise ValueError(f"captured with another {name} than the module has now: capture it again")
         wanted = x.requires_grad and torch.is_grad_enabled()
         if wanted and not (self.differentiable and self._example.requires_grad):
             raise ValueError(
@@ -77,6 +84,21 @@ class Captured:
     def __repr__(self) -> str:
         kind = "" if self.differentiable else ", forward alone"
         return f"Captured({type(self.module).__name__}, {_words(self._expected)}{kind})"
+
+
+Held = tuple[Mapping[str, Tensor | None], str, Tensor, int | None]
+
+
+def _held_by(module: nn.Module) -> list[Held]:
+    """Parameters and buffers with the dictionaries that they are in; of those on CUDA their addresses, which
+    are what a graph has."""
+    return [
+        (tensors, name, tensor, tensor.data_ptr() if tensor.is_cuda else None)
+        for one in module.modules()
+        for tensors in (one._parameters, one._buffers)
+        for name, tensor in tensors.items()
+        if tensor is not None
+    ]
 
 
 def _traced(module: nn.Module, example: Tensor) -> Replay:
