@@ -124,7 +124,7 @@ def test_a_file_of_this_device_without_choices_is_no_reason_to_fail(scripted: Sc
     assert list(choices()) == ["op/1|64"]
 
 
-def test_threads_write_down_what_each_has_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_write_down_what_each_has_chosen(scripted: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both would read what was there before either."""
     both_have_read = threading.Barrier(2)
     read = Path.read_text
@@ -136,16 +136,18 @@ def test_threads_write_down_what_each_has_chosen(monkeypatch: pytest.MonkeyPatch
         return found
 
     dispatch.own_file().write_text(json.dumps({"made_for": dispatch.made_for(), "choices": {}}))
+    assert not choices()
     monkeypatch.setattr(Path, "read_text", read_text)
+    ways = {"torch": scripted.call("torch", 1e-3)}
     threads = [
-        threading.Thread(target=dispatch._write_down, args=(name, Choice("a", "a")))
+        threading.Thread(target=choose, args=(name, (), ways), kwargs={"default": "torch"})
         for name in ("one", "two")
     ]
     for each in threads:
         each.start()
     for each in threads:
         each.join()
-    assert {*json.loads(read(dispatch.own_file()))["choices"]} == {"one", "two"}
+    assert {*json.loads(read(dispatch.own_file()))["choices"]} == {"one|", "two|"}
 
 
 def test_a_choice_that_is_no_candidate_any_more_is_made_again(scripted: Scripted) -> None:

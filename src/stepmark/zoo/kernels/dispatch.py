@@ -53,6 +53,8 @@ EMPTY = ".*Graph is empty"
 AGREEMENT = 0.1
 """Of the default's result, by norms: codes of eight bits differ by hundredths, a broken kernel by all."""
 TABLES = Path(__file__).parent / "tables"
+_writing = threading.Lock()
+"""Threads would read the same table, and write into one file beside it."""
 
 
 class FromPython(partial[object]):
@@ -83,15 +85,11 @@ def choose(
             return default
         measured = partial(measure, candidates, default=default, through_autograd=through_autograd)
         with waits_allowed():
-            known = undisturbed(measured if through_autograd else partial(_without_gradients, measured))
+            known = undisturbed(measured if through_autograd else torch.no_grad()(measured))
         choices()[name] = known
-        _write_down(name, known)
+        with _writing:
+            _write_down(name, known)
     return known.captured if captured else known.eager
-
-
-def _without_gradients(call: Callable[[], Choice]) -> Choice:
-    with torch.no_grad():
-        return call()
 
 
 def is_capturing() -> bool:
@@ -160,17 +158,9 @@ def own_file() -> Path:
     return Path(named) if named else platformdirs.user_cache_path("stepmark") / "choices" / f"{made}.json"
 
 
-_writing = threading.Lock()
-
-
 def _write_down(name: str, choice: Choice) -> None:
     """Kept for the next process; a folder that cannot be written is no reason to fail."""
-    with _writing:  # threads would read the same, and write into one file beside it
-        _add_to(own_file(), name, choice)
-
-
-def _add_to(file: Path, name: str, choice: Choice) -> None:
-    known: dict[str, Any] = {}
+    file, known = own_file(), dict[str, Any]()
     with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
         table = json.loads(file.read_text())
         known = dict(table["choices"]) if table["made_for"] == made_for() else known
