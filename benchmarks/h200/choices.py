@@ -21,7 +21,7 @@ import torch
 
 from benchmarks.h200.page_data import Row, geometric_mean, rows
 from benchmarks.h200.page_switchback import is_the_devices
-from stepmark.zoo.kernels import few_rows, fragmented, lora_ways, product
+from stepmark.zoo.kernels import few_rows, few_rows_gradients, fragmented, lora_ways, product
 from stepmark.zoo.kernels.dispatch import TABLES
 from stepmark.zoo.kernels.fragmented_sizes import Sizes
 from stepmark.zoo.kernels.int8 import TILES
@@ -46,7 +46,11 @@ def names_known(name: str) -> set[str] | None:
         return lora_names()
     if operation == SWITCHBACK:
         return {PLAIN, *(code for code in CODES if code in key)}
-    known = {product.OPERATION: {product.TORCH, *TILES}, few_rows.OPERATION: {"torch", *few_rows.TILES}}
+    known = {
+        product.OPERATION: {product.TORCH, *TILES},
+        few_rows.OPERATION: {"torch", *few_rows.TILES},
+        few_rows_gradients.OPERATION: {"torch", *few_rows_gradients.TILES},
+    }
     return known.get(operation)
 
 

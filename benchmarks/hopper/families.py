@@ -10,7 +10,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from stepmark.zoo.kernels import few_rows, fragmented, int8, norm_autograd, quantize, softmax_autograd
+from stepmark.zoo.kernels import (
+    few_rows,
+    few_rows_gradients,
+    fragmented,
+    int8,
+    norm_autograd,
+    quantize,
+    softmax_autograd,
+)
 from stepmark.zoo.kernels.adamw import Entry, FusedAdam, Settings
 from stepmark.zoo.kernels.cross_entropy import mean_loss
 from stepmark.zoo.kernels.fragmented_gate import gate
@@ -126,6 +134,9 @@ def few_rows_products() -> Calls:
     a, b = torch.empty(16, 4096), torch.empty(4096, 4096)
     for name in few_rows.TILES:
         yield f"few rows {name}", partial(few_rows._by_tiles, None, a, b, name)
+    for name, rows in product(few_rows_gradients.TILES, (1, 8, 16)):
+        a, b = torch.empty(rows, 4096), torch.empty(rows, 4096)
+        yield f"gradient of {rows} rows {name}", partial(few_rows_gradients._by_tiles, a, b, name)
 
 
 def lora() -> Calls:

@@ -55,3 +55,21 @@ def add_splits(parts, c, number, SPLITS: tl.constexpr, AT_ONCE: tl.constexpr, AD
     if ADD:
         total += tl.load(c + at, inside, other=0.0)
     tl.store(c + at, total, inside)
+
+
+@triton.jit
+def few_rows_gradient(
+    a, b, c, rows, height, width, ROWS: tl.constexpr, HEIGHT: tl.constexpr, WIDTH: tl.constexpr
+):  # fmt: skip
+    """c (height, width) = a turned times b, of a (rows, height) and b (rows, width)."""
+    line = tl.program_id(1) * HEIGHT + tl.arange(0, HEIGHT)
+    column = tl.program_id(0) * WIDTH + tl.arange(0, WIDTH)
+    is_line, is_column = line < height, column < width
+    total = tl.zeros((HEIGHT, WIDTH), tl.float32)
+    for row in tl.static_range(ROWS):
+        there = row < rows
+        left = tl.load(a + tl.cast(height, tl.int64) * row + line, is_line & there, other=0.0)
+        right = tl.load(b + tl.cast(width, tl.int64) * row + column, is_column & there, other=0.0)
+        total += left[:, None] * right[None, :]
+    target = c + line.to(tl.int64)[:, None] * width + column[None, :]
+    tl.store(target, total, is_line[:, None] & is_column[None, :])

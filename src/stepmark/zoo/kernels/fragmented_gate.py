@@ -19,6 +19,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from stepmark.zoo.kernels.few_rows import add_product
+from stepmark.zoo.kernels.few_rows_gradients import turned_product
 from stepmark.zoo.kernels.fragmented_sizes import Parameters, next_power
 from stepmark.zoo.kernels.launch import Launcher
 from stepmark.zoo.kernels.undisturbed import without_autocast
@@ -122,9 +123,9 @@ def gradients(
         of_x, of_selector = _through_gate(kept, selector, of_parts, for_x=for_x, hard=hard)
     if for_weight or for_compressor:
         own, rest, *_ = parts or gate(x, selector, mark, hard=hard)
-        of_weight = (own.t() @ grad).view(weight.shape) if for_weight else None
-        of_compressor = rest.t() @ of_hidden if for_compressor else None
-    of_decompressor = grad.t() @ hidden.to(grad.dtype) if for_decompressor else None
+        of_weight = turned_product(own, grad).view(weight.shape) if for_weight else None
+        of_compressor = turned_product(rest, of_hidden) if for_compressor else None
+    of_decompressor = turned_product(grad, hidden.to(grad.dtype)) if for_decompressor else None
     of_selector = of_selector if for_selector else None
     return of_x, of_selector, of_weight, of_compressor, of_decompressor, grad.sum(0) if for_bias else None
 
