@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from stepmark.zoo.kernels.backend import Backend
 from stepmark.zoo.kernels.rotation import TOLERANCES, rotated_heads
 from stepmark.zoo.rope import Rope, rotate_reference
 from tests.support.properties import steady
@@ -64,6 +65,16 @@ def test_torchs_chain_gives_the_same(device: str) -> None:
     by_kernel = rotated_heads(packed, cos, sin, 2, backend="triton")
     for one, other in zip(in_torch, by_kernel, strict=True):
         torch.testing.assert_close(one, other)
+
+
+@pytest.mark.parametrize("backend", ["torch", "triton"])
+def test_no_sequences_have_no_heads_to_rotate(device: str, backend: Backend) -> None:
+    packed = torch.zeros(0, 5, 24, device=device, requires_grad=True)
+    cos, sin = Rope(4, 8, device=device)(5)
+    parts = rotated_heads(packed, cos, sin, 2, backend=backend)
+    assert [one.shape for one in parts] == [(0, 2, 5, 4)] * 3
+    (gradient,) = torch.autograd.grad([one.sum() for one in parts], packed)
+    assert gradient.shape == packed.shape
 
 
 def test_wrong_shapes_are_told(device: str) -> None:

@@ -56,7 +56,7 @@ def rotated_heads(
 def _in_torch(packed: Tensor, cos: Tensor, sin: Tensor, heads: int) -> Heads:
     batch, length = packed.shape[:2]
     # (B, T, 3, h, D) -> (3, B, h, T, D); queries and keys are turned by one chain of operations
-    parts = packed.view(batch, length, 3, heads, -1).permute(2, 0, 3, 1, 4)
+    parts = packed.view(batch, length, 3, heads, 2 * cos.shape[-1]).permute(2, 0, 3, 1, 4)
     turned, values = parts.split((2, 1))  # type: ignore[no-untyped-call]
     query, key = rotate(turned, cos, sin).unbind()
     return query, key, values.squeeze(0)
