@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import Tensor
 
-from stepmark.zoo.int8 import EXACT_IN_INT32
+from stepmark.zoo.int8 import EXACT_IN_INT32, torch_linear
 from stepmark.zoo.kernels.int8 import TILES, Tile, scaled_product
+from stepmark.zoo.kernels.launch import Launcher
 from tests.zoo.kernels.code_cases import codes, exact, numbers
 
 few = settings(max_examples=12)
@@ -65,6 +69,38 @@ def test_codes_may_lie_anywhere(device: str) -> None:
     for x8 in (buffer[:, 5:42], buffer[:, :37], buffer.t()[:37, :20].t(), buffer[::2, 1:38]):
         y = scaled_product(x8, w8, ones[: len(x8)], ones, dtype=torch.float32, tile=SMALL[0])
         torch.testing.assert_close(y.double(), exact(x8, w8).double(), rtol=3e-7, atol=0.0)
+
+
+def strided(vector: Tensor) -> Tensor:
+    return torch.stack((vector, vector + 9.0), dim=1)[:, 0]
+
+
+def repeated(vector: Tensor) -> Tensor:
+    return vector[:1].expand(vector.shape)
+
+
+@pytest.mark.parametrize("laid", [strided, repeated])
+@pytest.mark.parametrize("which", ["x_scale", "w_scale", "bias"])
+def test_scales_and_bias_may_lie_anywhere(device: str, laid: Callable[[Tensor], Tensor], which: str) -> None:
+    """A bias that is a column, or one scale for all rows, had its neighbours read."""
+    x8, w8 = codes(5, 16, seed=1, device=device), codes(7, 16, seed=2, device=device)
+    vectors = {"x_scale": numbers(5, seed=3, device=device), "w_scale": numbers(7, seed=4, device=device)}
+    vectors["bias"] = numbers(7, seed=5, device=device)
+    vectors[which] = laid(vectors[which])
+    found = scaled_product(x8, w8, **vectors, dtype=torch.float32, tile=SMALL[0])
+    dense = {name: vector.clone(memory_format=torch.contiguous_format) for name, vector in vectors.items()}
+    right = torch_linear(x8, w8, **dense, dtype=torch.float32)
+    torch.testing.assert_close(found, right)
+
+
+def test_a_kernel_is_remembered_by_the_dtypes_of_scales_and_bias(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys: set[object] = set()
+    monkeypatch.setattr(Launcher, "__call__", lambda *_, key, **__: keys.add(key))
+    x8, wide, half = codes(4, 16, seed=1, device="cpu"), torch.ones(4), torch.ones(4, dtype=torch.float16)
+    for vectors in ((wide, wide, None), (half, wide, None), (wide, half, None), (wide, wide, wide)):
+        x_scale, w_scale, bias = vectors
+        scaled_product(x8, x8, x_scale, w_scale, bias=bias, dtype=torch.float32)
+    assert len(keys) == 4
 
 
 def test_sums_that_32_bits_do_not_hold_are_refused(device: str) -> None:

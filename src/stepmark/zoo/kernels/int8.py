@@ -90,16 +90,19 @@ def scaled_product(
     if y.numel() == 0 or k == 0:
         return y.zero_() if bias is None else y.copy_(bias)
     x8, w8 = _readable(x8), _readable(w8)
+    x_scale, w_scale = x_scale.contiguous(), w_scale.contiguous()
+    bias = None if bias is None else bias.contiguous()
     by_descriptor = not tile.by_pointer and n * y.itemsize % PITCH == 0
     num_tiles = -(-m // tile.height) * -(-n // tile.width)
     target = _descriptor(y, (tile.height, tile.width // tile.parts)) if by_descriptor else y
     language = _language()
     one_scale, has_bias = w_scale.ndim == 0, bias is not None
+    dtypes = tuple(None if one is None else one.dtype for one in (x8, x_scale, w_scale, bias))
     _launcher()(
         (min(num_tiles, tile.per_processor * num_processors(x8.device)), 1, 1),
         _descriptor(x8, (tile.height, tile.depth)), _descriptor(w8, (tile.width, tile.depth)),
         target, x_scale, w_scale, y if bias is None else bias, m, n, k,
-        key=(x8.dtype, dtype, tile, by_descriptor, one_scale, bias is not None and bias.dtype),
+        key=(dtypes, dtype, tile, by_descriptor, one_scale),
         UNIT=1.0 / LARGEST[x8.dtype], SUMS=language.int32 if x8.dtype == torch.int8 else language.float32,
         ONE_SCALE=one_scale, BIAS=has_bias,
         HEIGHT=tile.height, WIDTH=tile.width, DEPTH=tile.depth, GROUP=tile.group, PARTS=tile.parts,
