@@ -150,6 +150,10 @@ def test_what_does_not_fit_is_refused() -> None:
         int8_linear_rowwise(x8, w8, four, four, dtype=torch.float32)
     with pytest.raises(ValueError, match=r"one scale of shape \(\), got \(4,\)"):
         int8_linear_global(x8, w8, three, four, dtype=torch.float32)
+    with pytest.raises(ValueError, match=r"a bias for each of 4 rows of w8, got \(1,\)"):
+        int8_linear_rowwise(x8, w8, three, four, bias=torch.rand(1), dtype=torch.float32)
+    with pytest.raises(ValueError, match="tensors on one device, got some on cpu and some on meta"):
+        int8_linear_rowwise(x8, w8, three, four.to("meta"), dtype=torch.float32)
     with pytest.raises(ValueError, match=r"int8 codes, got torch.int8 and torch.uint8"):
         int8_product(x8, w8.to(torch.uint8))
     with pytest.raises(ValueError, match=r"\(m, k\) and \(n, k\), got \(3, 5\) and \(5, 4\)"):
