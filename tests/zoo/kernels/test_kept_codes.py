@@ -6,11 +6,14 @@ import copy
 import pickle
 from threading import Thread
 
+import pytest
 import torch
 from torch import nn
 
+from stepmark.zoo.kernels import kept_codes
 from stepmark.zoo.kernels.kept_codes import KeptCodes
 from stepmark.zoo.kernels.switchback import Way
+from tests.zoo.kernels.stands_in import StandsIn
 from tests.zoo.kernels.switchback_cases import both_passes, layer_of
 
 
@@ -78,3 +81,18 @@ def test_codes_are_those_of_the_asking_thread(device: str) -> None:
     assert kept.codes(own, own, same).scale.item() == 1.0
     assert kept.codes(others, others, way).scale.item() == 2.0
     assert kept.num_quantised == 2
+
+
+def test_another_stream_has_codes_of_its_own(monkeypatch: pytest.MonkeyPatch, stands_in: StandsIn) -> None:
+    """It would read them before the kernels that make them have run."""
+    kept, weight, stream = KeptCodes(), stands_in.tensor(2, 2), 7
+    way = Way("int8", one_scale=True, memory_efficient=False, measured=False)
+    monkeypatch.setattr(torch._C, "_cuda_getCurrentRawStream", lambda _: stream, raising=False)
+    monkeypatch.setattr(kept_codes, "is_capturing", lambda: False)
+    monkeypatch.setattr(kept_codes, "weight_codes", lambda *_: object())
+    first = kept.codes(weight, weight, way)
+    assert kept.codes(weight, weight, way) is first
+    stream = 8
+    second = kept.codes(weight, weight, way)
+    assert second is not first
+    assert kept.codes(weight, weight, way) is second

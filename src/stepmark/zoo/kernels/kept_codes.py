@@ -1,4 +1,7 @@
-"""Kept codes of a parameter: quantised again when that is another tensor, or another version of it."""
+"""Kept codes of a parameter: quantised again when that is another tensor, or another version of it.
+
+And in another stream, which would not wait for the codes.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,8 @@ class KeptCodes:
         """Codes of `weight`, which is the parameter or a cast of it."""
         if is_capturing() or torch.compiler.is_compiling() or parameter.is_inference():
             return weight_codes(weight, way)
-        state = (way, parameter._version, parameter.data_ptr(), weight.dtype)
+        stream = torch._C._cuda_getCurrentRawStream(weight.get_device()) if weight.is_cuda else None
+        state = (way, parameter._version, parameter.data_ptr(), weight.dtype, stream)
         kept = self._kept  # looked at once: replicas of a layer share this, each with a thread and a device
         if kept is None or kept[0] is not parameter or kept[1] != state:
             kept = self._kept = (parameter, state, weight_codes(weight, way))
