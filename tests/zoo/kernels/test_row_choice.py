@@ -100,6 +100,9 @@ def test_a_kernel_is_not_recalled_for_parameters_on_another_device(
     assert recalled("exp", "auto", **tensors) is None
     with pytest.raises(ValueError, match="tensors on one device, got some on cpu and some on cuda:1"):
         uses_triton("auto", "exp", [*tensors.values()], widest=WIDEST, ways=ways)
+    row_choice.remember(True, "exp", "auto", tensors["x"], None, tensors["bias"])
+    there = elsewhere == "weight"
+    assert recalled("exp", "auto", tensors["x"], None, tensors["bias"]) is (True if there else None)
     assert measured == []
 
 

@@ -57,10 +57,11 @@ def recalled(
     if _rehearsal.is_on or _is_capturing():
         return None
     decided = _decided.get(_place(name, backend, x, weight, bias))
-    if decided and weight is not None:
-        device = x.get_device()
-        if weight.get_device() != device or (bias is not None and bias.get_device() != device):
-            return None
+    if decided and (
+        (weight is not None and weight.get_device() != x.get_device())
+        or (bias is not None and bias.get_device() != x.get_device())
+    ):
+        return None
     return decided
 
 
