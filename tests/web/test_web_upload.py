@@ -22,7 +22,7 @@ from stepmark.records.card import CardReadings
 from stepmark.records.environment import LoadFacts
 from stepmark.records.inspection import Inspection, PhaseInspection
 from stepmark.records.run import Recording, RunStatus
-from stepmark.records.sample import Layout
+from stepmark.records.sample import Layout, pack
 from stepmark.records.trial import LaneWatch, Renewal
 from stepmark.report.runs_table import runs_table
 from stepmark.store.store import Store
@@ -30,6 +30,7 @@ from stepmark.web import intake, upload
 from stepmark.web.app import make_app
 from stepmark.web.assets import Assets
 from stepmark.web.tokens import Tokens
+from tests.support.recordings import make_recording
 from tests.support.served import DAY, served_run
 from tests.support.whole_runs import CEILINGS, whole_run
 
@@ -206,6 +207,30 @@ def spoiled_solos() -> Iterator[tuple[str, Recording]]:
     yield "more than 1000 phases", replace(whole, solos=(long,))
 
 
+def spoiled_rounds() -> Iterator[tuple[str, Recording]]:
+    whole = served_run(1)
+    launch = whole.launches[0]
+    lane = launch.lanes[0]
+    rounds = range(len(lane.rounds) // 8)
+    for reason, numbers in (
+        ("cannot be counted to", [*rounds[:-1], 20_000_000]),
+        ("cannot be counted to", [*rounds[:-1], 2**63 - 1]),
+        ("ascending order", [-1, *rounds[1:]]),
+        ("ascending order", [0, 0, *rounds[2:]]),
+        ("ascending order", [*rounds][::-1]),
+    ):
+        counted = replace(lane, rounds=pack(numbers))
+        changed = replace(launch, lanes=(counted, *launch.lanes[1:]))
+        yield reason, replace(whole, launches=(changed, *whole.launches[1:]))
+
+
+def spoiled_company() -> Iterator[tuple[str, Recording]]:
+    variants = dict.fromkeys((f"variant {number}" for number in range(520)), 1.0)
+    whole = make_recording(variants=variants, axes={}, num_launches=0)
+    run = replace(whole.run, id=served_run(1).run.id, started=1e9, finished=1e9)
+    yield "pairs of variants", replace(whole, run=run)
+
+
 def spoiled_orders() -> Iterator[tuple[str, Recording]]:
     whole = served_run(1)
     launch = whole.launches[0]
@@ -230,7 +255,15 @@ def spoiled_orders() -> Iterator[tuple[str, Recording]]:
 
 
 @pytest.mark.parametrize(
-    ("reason", "recording"), [*spoiled(), *spoiled_heads(), *spoiled_solos(), *spoiled_orders()]
+    ("reason", "recording"),
+    [
+        *spoiled(),
+        *spoiled_heads(),
+        *spoiled_solos(),
+        *spoiled_orders(),
+        *spoiled_rounds(),
+        *spoiled_company(),
+    ],
 )
 def test_what_could_not_have_been_measured_is_refused(
     taking: TestClient, fresh: Store, reason: str, recording: Recording

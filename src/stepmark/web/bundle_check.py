@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from msgspec.structs import astuple
 
 from stepmark.records.case import Cell
 from stepmark.records.environment import LoadFacts
 from stepmark.records.run import FORMAT, Recording, Run, RunStatus
-from stepmark.records.sample import Sample
+from stepmark.records.sample import Sample, unpack
 from stepmark.records.trial import LaneTrial, LaunchTrial
 
 RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-z]{1,12}")
@@ -24,6 +25,11 @@ reader's clock stands."""
 MOST_PHASES = 1000
 MOST = 2**31 - 1
 """Of launches and of iterations: what a database's integers hold."""
+MOST_TIMES = 2**24
+"""Of one case, with room for every round up to the last one, in each phase of each launch."""
+MOST_PAIRS = 2**17
+"""Of variants in a cell, over all cells: reports hold every two against each other, a fraction of a
+millisecond a pair."""
 
 
 def flaws_of(recording: Recording, *, now: float) -> Iterator[str]:
@@ -34,6 +40,7 @@ def flaws_of(recording: Recording, *, now: float) -> Iterator[str]:
     yield from _phases(recording)
     yield from _orders(recording)
     yield from _samples(recording)
+    yield from _rounds(recording)
 
 
 def _moments(recording: Recording, now: float) -> Iterator[str]:
@@ -71,6 +78,9 @@ def _head(run: Run) -> Iterator[str]:
         yield "it has no cases"
     if len({case.id for case in run.cases}) < len(run.cases):
         yield "two of its cases have the same id"
+    company = Counter(case.cell for case in run.cases)
+    if sum(num * (num - 1) // 2 for num in company.values()) > MOST_PAIRS:
+        yield f"more than {MOST_PAIRS} pairs of variants would be held against each other"
     known = {(outline.name, variant.name) for outline in run.suites for variant in outline.variants}
     for case in run.cases:
         if (case.cell.suite, case.variant) not in known:
@@ -146,6 +156,29 @@ def _samples(recording: Recording) -> Iterator[str]:
         yield "a block of no iterations was timed"
     if any(sample.iterations > MOST for sample in samples):
         yield "a block has more iterations than can be counted"
+
+
+def _rounds(recording: Recording) -> Iterator[str]:
+    """Times are laid out by the numbers of their rounds: one large number takes the room of all before it."""
+    lanes: dict[tuple[Cell, str], list[LaneTrial]] = {}
+    for launch in recording.launches:
+        for lane in launch.lanes:
+            lanes.setdefault((launch.cell, lane.variant), []).append(lane)
+    for same in lanes.values():
+        numbers = [unpack(lane.rounds) for lane in same if len(lane.rounds) % _WORD == 0]
+        if any(not _ascends(each) for each in numbers):
+            yield "the rounds of a lane are not in ascending order from 0 on"
+            return
+        num_rounds = 1 + max((each[-1] for each in numbers if each), default=0)
+        layouts = [lane.layout for lane in same if lane.layout is not None]
+        num_phases = max((len(each.phases) + len(each.totals) + 1 for each in layouts), default=1)
+        if num_phases * len(same) * num_rounds > MOST_TIMES:
+            yield "its rounds have numbers that cannot be counted to"
+            return
+
+
+def _ascends(numbers: Sequence[int]) -> bool:
+    return all(one < other for one, other in pairwise((-1, *numbers)))
 
 
 def _series(lane: LaneTrial) -> Iterator[bytes]:
