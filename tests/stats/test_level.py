@@ -37,6 +37,18 @@ def test_never_fails_on_differences(centres: FloatArray) -> None:
     assert (point, low, high) == t_interval(centres, confidence=0.95)
 
 
+@steady
+@given(samples(min_size=1), st.booleans())
+def test_bounds_are_numbers_that_can_be_written(centres: FloatArray, additive: bool) -> None:
+    """Also of a row with a single launch among others, whose spread nobody knows."""
+    rows = np.stack([centres, np.where(np.arange(centres.size) > 0, np.nan, centres)])
+    point, low, high = level(rows, confidence=0.95, additive=additive)
+    assert np.isfinite([low, high]).all()
+    assert (low <= point).all()
+    assert (point <= high).all()
+    assert low[1] < point[1] < high[1]
+
+
 def test_a_centre_of_zero_is_averaged_without_logarithm() -> None:
     rows = np.array([[0.0, 1.0, 2.0], [1.0, 2.0, 4.0]])
     interval = level(rows, confidence=0.95)

@@ -20,13 +20,27 @@ import numpy as np
 from stepmark.stats.arrays import BoolArray, FloatArray, Interval, deviation, mean
 from stepmark.stats.student import exponentiate, t_interval
 
+FURTHEST_PLAIN = 1e9
+"""As far as a bound lies from a plain point of which one launch alone tells, in seconds: thirty years.
+Infinity is no number in JSON."""
+
 
 def level(centres: FloatArray, *, confidence: float, additive: bool | BoolArray = False) -> Interval:
     """Of one centre per launch along the last axis; `additive` rows are averaged without logarithm."""
     scaled, plain = to_scale(centres, additive=additive)
     arithmetic = t_interval(scaled, confidence=confidence)
     geometric = exponentiate(arithmetic)
-    return Interval(*(np.where(plain, a, g) for a, g in zip(arithmetic, geometric, strict=True)))
+    finite = _finite(arithmetic)
+    return Interval(*(np.where(plain, a, g) for a, g in zip(finite, geometric, strict=True)))
+
+
+def _finite(interval: Interval) -> Interval:
+    point, low, high = interval
+    return Interval(
+        point,
+        np.where(np.isinf(low), point - FURTHEST_PLAIN, low),
+        np.where(np.isinf(high), point + FURTHEST_PLAIN, high),
+    )
 
 
 def relative_spread(centres: FloatArray, *, additive: bool | BoolArray = False) -> FloatArray:
