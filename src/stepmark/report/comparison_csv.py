@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import Any
 
 from stepmark.records.comparison import CaseComparison, Comparison, PhaseComparison, Standing
+from stepmark.report.csv_text import Value, as_cell
 
 COLUMNS = (
     *("baseline_run", "candidate_run", "case", "baseline_case", "suite", "variant", "point"),
@@ -25,11 +25,12 @@ def render(comparison: Comparison) -> str:
     writer.writeheader()
     for case in comparison.cases:
         head = _head(comparison, case)
-        writer.writerows(head | _phase(phase, primary=phase is case.primary) for phase in case.phases)
+        rows = (head | _phase(phase, primary=phase is case.primary) for phase in case.phases)
+        writer.writerows({name: as_cell(value) for name, value in row.items()} for row in rows)
     return file.getvalue()
 
 
-def _head(comparison: Comparison, case: CaseComparison) -> dict[str, Any]:
+def _head(comparison: Comparison, case: CaseComparison) -> dict[str, Value]:
     cell, terms = case.case.cell, comparison.terms
     return {
         "baseline_run": comparison.baseline.id,
@@ -58,11 +59,11 @@ def _aspects(comparison: Comparison, case: CaseComparison, standing: Standing) -
     return "; ".join(dict.fromkeys(each.aspect.value for each in found if each.standing is standing))
 
 
-def _phase(phase: PhaseComparison, *, primary: bool) -> dict[str, Any]:
+def _phase(phase: PhaseComparison, *, primary: bool) -> dict[str, Value]:
     ratio, spread = phase.ratio, phase.spread
     return {
         "phase": phase.phase,
-        "primary": "true" if primary else "false",
+        "primary": primary,
         "baseline_seconds": phase.baseline_seconds,
         "candidate_seconds": phase.candidate_seconds,
         "ratio": ratio.point if ratio else None,

@@ -13,8 +13,8 @@ from stepmark.records.limit import Limit
 from stepmark.records.memory import MemoryUse
 from stepmark.records.run import CaseJudgement, Judgement
 from stepmark.records.verdict import Verdict
+from stepmark.report.csv_text import Value, as_cell
 
-Value = str | int | float | bool | None
 FRONT = ("run", "case", "suite", "variant", "baseline")
 """Before the axes, each of which is a column."""
 BACK = (
@@ -37,14 +37,15 @@ def render(judgement: Judgement) -> str:
     file = io.StringIO()
     columns = (*FRONT, *map(_axis_column, names), *BACK)
     writer = csv.DictWriter(file, fieldnames=columns, lineterminator="\n")
-    writer.writeheader()
+    writer.writerow({name: as_cell(name) for name in columns})
     findings: dict[str, list[str]] = {}
     for finding in judgement.findings:
         findings.setdefault(finding.case, []).append(_finding_text(finding))
     for case in judgement.cases:
         found = "; ".join(findings.get(case.case.id, ()))
         head = {"run": judgement.run.id, **_case_columns(case), "findings": found}
-        writer.writerows({name: _text(value) for name, value in (head | row).items()} for row in _rows(case))
+        rows = (head | row for row in _rows(case))
+        writer.writerows({name: as_cell(value) for name, value in row.items()} for row in rows)
     return file.getvalue()
 
 
@@ -166,9 +167,3 @@ def _memory_columns(memory: MemoryUse, phase: str, *, primary: bool) -> dict[str
 
 def _estimate_columns(name: str, estimate: Estimate, *, point: str) -> dict[str, Value]:
     return {point: estimate.point, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
-
-
-def _text(value: Value) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "" if value is None else str(value)
