@@ -15,7 +15,7 @@ from stepmark.analysis.judge import judge
 from stepmark.analysis.sweep import DIFFERENT, control, flags, launches_to_confirm, wants_confirmation
 from stepmark.records.estimate import Estimate, Method
 from stepmark.records.settings import Policy, Settings
-from stepmark.records.verdict import Reason, Verdict, VerdictKind
+from stepmark.records.verdict import Power, Reason, Verdict, VerdictKind
 from stepmark.stats.arrays import FloatArray
 from tests.support.properties import samples, steady
 from tests.support.recordings import QUIET, Noise, make_recording
@@ -48,7 +48,7 @@ def controlled(
     verdicts: Sequence[Verdict],
     fresh: Sequence[FloatArray | None] | None = None,
     *,
-    confirm: bool = False,
+    confirm: int = 0,
 ) -> list[Verdict]:
     return control(verdicts, fresh or [None] * len(verdicts), policy=POLICY, confirm=confirm)
 
@@ -65,9 +65,9 @@ fresh_launches = st.none() | samples(st.floats(-0.1, 0.1), min_size=0, max_size=
 
 
 @steady
-@given(sweeps, st.booleans(), st.data())
+@given(sweeps, st.sampled_from([0, 5]), st.data())
 def test_control_takes_back_and_never_adds(
-    given_ones: list[Verdict], confirm: bool, data: st.DataObject
+    given_ones: list[Verdict], confirm: int, data: st.DataObject
 ) -> None:
     num = len(given_ones)
     fresh = data.draw(st.lists(fresh_launches, min_size=num, max_size=num))
@@ -157,13 +157,43 @@ def test_what_is_clear_enough_for_all_of_them_stands_whatever_the_others_say(
 def test_fresh_launches_must_be_on_the_same_side(
     kind: VerdictKind, fresh: FloatArray | None, reason: Reason | None
 ) -> None:
-    (after,) = controlled([verdict(kind, 1e-6)], [fresh], confirm=True)
+    (after,) = controlled([verdict(kind, 1e-6)], [fresh], confirm=5)
     assert (after.kind, after.reasons) == ((VerdictKind.INCONCLUSIVE, (reason,)) if reason else (kind, ()))
+
+
+@steady
+@given(
+    st.sampled_from([SLOWER, FASTER]),
+    st.none() | samples(st.floats(-0.1, 0.1), min_size=0, max_size=8),
+    st.integers(2, 60),
+    st.integers(1, 20),
+)
+def test_what_lacks_fresh_launches_alone_is_told_how_many_with_those_it_has(
+    kind: VerdictKind, fresh: FloatArray | None, made: int, confirm: int
+) -> None:
+    flagged = verdict(kind, 1e-6)
+    assert flagged.ratio is not None
+    flagged = replace(
+        flagged,
+        ratio=replace(flagged.ratio, num_launches=made),
+        power=Power(deviation=0.001, detectable=0.02),
+    )
+    (after,) = controlled([flagged], [fresh], confirm=confirm)
+    assert after.power is not None
+    if after.kind is kind:
+        assert after.power.needed is None
+    elif fresh is None or fresh.size < 2:
+        assert after.power.needed == made + max(confirm, math.ceil(made / 2))
+    elif after.power.needed is None:
+        side = 1.0 if kind is SLOWER else -1.0
+        assert side * fresh.mean() <= 0.0 or fresh.std() > 10.0 * abs(fresh.mean())
+    else:
+        assert after.power.needed > made + fresh.size
 
 
 def test_reasons_that_were_there_stay() -> None:
     apart = verdict(SLOWER, 1e-6, (Reason.SEPARATE_PROCESSES,))
-    (after,) = controlled([apart], confirm=True)
+    (after,) = controlled([apart], confirm=5)
     assert after.reasons == (Reason.NOT_REMEASURED, Reason.SEPARATE_PROCESSES)
 
 

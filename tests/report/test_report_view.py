@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
 from stepmark.analysis.judge import judge
@@ -9,7 +10,7 @@ from stepmark.records.estimate import Method
 from stepmark.records.finding import FindingName, Severity
 from stepmark.records.outcome import Outcome
 from stepmark.records.settings import Policy
-from stepmark.records.verdict import Reason, VerdictKind
+from stepmark.records.verdict import Power, Reason, VerdictKind
 from stepmark.report import format as show
 from stepmark.report.view import build_view, merge_orders
 from stepmark.report.wording import footer_facts
@@ -135,3 +136,27 @@ def test_a_run_that_measured_nothing() -> None:
     assert view.verdicts == ()
     assert view.outcomes == ((None, 1),)
     assert (view.footer.launches, view.footer.rounds) == ((40, 40), None)
+
+
+@pytest.mark.parametrize(
+    ("reason", "needed", "told"),
+    [
+        (Reason.INTERVAL_CROSSES_MARGIN, 64, [64]),
+        (Reason.INTERVAL_CROSSES_MARGIN, None, [None]),
+        (Reason.NOT_CONFIRMED, 20, [20]),
+        (Reason.NOT_CONFIRMED, None, []),
+    ],
+)
+def test_no_number_of_launches_decides_what_fresh_ones_contradict(
+    reason: Reason, needed: int | None, told: list[int | None]
+) -> None:
+    (cell,) = cells("mylayer", {})
+    open_end = Compared(kind=VerdictKind.INCONCLUSIVE, ratio=(1.05, 0.99, 1.11), reasons=(reason,))
+    lanes = {"dense": Lane(times={"step": 1.0}), "mine": Lane(times={"step": 1.05}, verdict=open_end)}
+    judgement = make_judgement([(outline("mylayer", (*lanes,), {}), {cell: lanes})])
+    dense, mine = judgement.cases
+    (verdict,) = mine.verdicts
+    power = Power(deviation=0.01, detectable=0.02, needed=needed)
+    mine = replace(mine, verdicts=(replace(verdict, power=power),))
+    view = build_view(replace(judgement, cases=(dense, mine)))
+    assert [each.needed for each in view.undecided] == told

@@ -105,7 +105,7 @@ def _controlled(
 ) -> dict[str, tuple[Verdict, ...]]:
     """All comparisons of a phase together; the primary phases, whatever their names, are one family. What the
     audit takes away is no comparison: a discovery that is none would make room for others."""
-    confirm = wants_confirmation(len({case.cell.id for case in run.cases}), run.settings)
+    is_sweep = wants_confirmation(len({case.cell.id for case in run.cases}), run.settings)
     families: dict[str | None, list[tuple[str, int]]] = {}
     for id, verdicts in given.items():
         for place, verdict in enumerate(verdicts):
@@ -118,7 +118,7 @@ def _controlled(
             [given[id][place] for id, place in places],
             [_fresh(matches[id], given[id][place].phase) for id, place in places],
             policy=policy,
-            confirm=confirm and phase is None,
+            confirm=run.settings.confirm if is_sweep and phase is None else 0,
         )
         for (id, place), verdict in zip(places, judged, strict=True):
             controlled[id][place] = verdict

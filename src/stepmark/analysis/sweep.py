@@ -17,11 +17,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from msgspec.structs import replace
 
-from stepmark.analysis.strength import among
+from stepmark.analysis.strength import MOST_LAUNCHES, among
 from stepmark.records.run import Run
 from stepmark.records.settings import Policy, Settings
 from stepmark.records.verdict import Reason, Verdict, VerdictKind
-from stepmark.stats.arrays import FloatArray
+from stepmark.stats.arrays import FloatArray, deviation
 from stepmark.stats.fdr import above_zero, discoveries
 from stepmark.stats.power import needed
 
@@ -43,10 +43,10 @@ def control(
     fresh: Sequence[FloatArray | None],
     *,
     policy: Policy,
-    confirm: bool,
+    confirm: int,
 ) -> list[Verdict]:
     """The verdicts of one phase over all comparisons of a run; `fresh` has the centres of each one's
-    confirming launches, where there are any, and `confirm` says that the run asks for them."""
+    confirming launches, where there are any, and `confirm` says how many the run asks for at least."""
     judged = []
     for verdict, stands, centres in zip(verdicts, flags(verdicts, policy=policy), fresh, strict=True):
         reason: Reason | None = None
@@ -54,28 +54,50 @@ def control(
             reason = Reason.TOO_MANY_CELLS
         elif verdict.kind in DIFFERENT and confirm:
             reason = _objection(verdict, centres, policy=policy)
-        judged.append(_doubt(verdict, reason, num_comparisons=len(verdicts)) if reason else verdict)
+        if reason is None:
+            judged.append(verdict)
+            continue
+        took = _needed(verdict, reason, centres, confirm=confirm, num_comparisons=len(verdicts))
+        judged.append(_doubt(verdict, reason, took))
     return judged
 
 
 def _objection(verdict: Verdict, centres: FloatArray | None, *, policy: Policy) -> Reason | None:
     if centres is None or centres.size < 2:
         return Reason.NOT_REMEASURED
-    side = 1.0 if verdict.kind is VerdictKind.SLOWER else -1.0
     error = float(centres.std(ddof=1) / np.sqrt(centres.size))
-    p = above_zero(side * float(centres.mean()), error, centres.size)
+    p = above_zero(_side(verdict) * float(centres.mean()), error, centres.size)
     return None if p <= 1.0 - policy.confidence else Reason.NOT_CONFIRMED
 
 
-def _doubt(verdict: Verdict, reason: Reason, *, num_comparisons: int) -> Verdict:
-    """INCONCLUSIVE after all, with what it would take to stand among all comparisons."""
-    power = verdict.power
-    if power is not None and verdict.ratio is not None:
-        policy = verdict.policy
-        distance = abs(math.log(verdict.ratio.point)) - math.log1p(policy.margin)
-        confidence = among(num_comparisons, policy.confidence)
-        power = replace(power, needed=needed(power.deviation, distance, confidence=confidence))
+def _doubt(verdict: Verdict, reason: Reason, took: int | None) -> Verdict:
+    """INCONCLUSIVE after all, with the launches that it would take."""
+    power = None if verdict.power is None else replace(verdict.power, needed=took)
     return replace(verdict, kind=VerdictKind.INCONCLUSIVE, reasons=(reason, *verdict.reasons), power=power)
+
+
+def _needed(
+    verdict: Verdict, reason: Reason, fresh: FloatArray | None, *, confirm: int, num_comparisons: int
+) -> int | None:
+    """Launches to stand among all comparisons; of one that stands those it has, and as many fresh ones as
+    would confirm it, if the ratio is what these say; None where they say the opposite."""
+    if verdict.ratio is None or verdict.power is None:
+        return None
+    policy, made = verdict.policy, verdict.ratio.num_launches
+    if reason is Reason.NOT_REMEASURED:
+        return made + _fresh_launches(made, confirm)
+    if reason is Reason.NOT_CONFIRMED and fresh is not None:
+        distance = _side(verdict) * float(fresh.mean())
+        one_sided = 2.0 * policy.confidence - 1.0
+        more = needed(float(deviation(fresh)), distance, confidence=one_sided, most=MOST_LAUNCHES)
+        return None if more is None else made + more
+    distance = abs(math.log(verdict.ratio.point)) - math.log1p(policy.margin)
+    confidence = among(num_comparisons, policy.confidence)
+    return needed(verdict.power.deviation, distance, confidence=confidence, most=MOST_LAUNCHES)
+
+
+def _side(verdict: Verdict) -> float:
+    return 1.0 if verdict.kind is VerdictKind.SLOWER else -1.0
 
 
 def num_comparisons(run: Run) -> int:
@@ -92,4 +114,8 @@ def wants_confirmation(num_cells: int, settings: Settings) -> bool:
 def launches_to_confirm(measured: Mapping[str, int], settings: Settings) -> dict[str, int]:
     """Fresh launches for each flagged cell, from the number of launches it was flagged by: half as many, and
     at least what the settings ask for."""
-    return {cell: max(settings.confirm, -(-num // 2)) for cell, num in measured.items()}
+    return {cell: _fresh_launches(num, settings.confirm) for cell, num in measured.items()}
+
+
+def _fresh_launches(num: int, least: int) -> int:
+    return max(least, -(-num // 2))

@@ -60,8 +60,9 @@ class Power(Record, frozen=True, kw_only=True):
     detectable: float
     """The smallest slowdown that a run like this one calls SLOWER four times in five."""
     needed: int | None = None
-    """Launches that would decide an INCONCLUSIVE verdict four times in five, if the ratio is what it seems;
-    None where it is decided, or sits on the edge of the margin."""
+    """Launches that would decide an INCONCLUSIVE verdict four times in five, if the ratio is what it seems,
+    those made included where fresh ones are all it lacks; None where it is decided, sits on the edge of the
+    margin, or fresh launches said the opposite."""
     seconds: float | None = None
     """About how long that many launches take."""
 

@@ -162,10 +162,12 @@ def build_view(judgement: Judgement) -> View:
 
 
 def _undecided(cases: Iterable[CaseJudgement]) -> tuple[Undecided, ...]:
+    """Where fresh launches say the opposite of the first ones no number of launches is known."""
     open_ends = [
         Undecided(case=verdict.case, needed=verdict.power.needed, seconds=verdict.power.seconds)
         for case in cases
         if (verdict := case.verdict) and verdict.kind is VerdictKind.INCONCLUSIVE and verdict.power
+        if verdict.power.needed is not None or Reason.NOT_CONFIRMED not in verdict.reasons
     ]
     return tuple(sorted(open_ends, key=lambda each: each.needed or math.inf))
 
