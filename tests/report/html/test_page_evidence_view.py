@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 import pytest
+from msgspec.structs import replace
 
 from stepmark.pages import make_page
 from stepmark.pipeline import judged
-from stepmark.records.sample import unpack
+from stepmark.records.sample import pack, unpack
+from stepmark.records.trial import LaunchTrial
 from stepmark.report.html.evidence import timed_cases
 from stepmark.report.html.page_view import PageView
 from tests.support.recordings import fail_lane, make_recording
@@ -52,3 +56,25 @@ def test_a_lane_that_failed_late_keeps_its_blocks() -> None:
     assert mine.turns == ()
     assert mine.series is not None
     assert mine.series.blocks == (6, 2)
+
+
+@pytest.mark.parametrize("stopped", [(), (0,), (1, 2), (0, 1, 2)])
+def test_a_launch_in_which_the_clock_never_moved_has_no_turns(stopped: tuple[int, ...]) -> None:
+    recording = whole_run(axes={"features": (128,)}, num_launches=3, num_rounds=8, num_confirming=0)
+    launches = [_stopped(launch) if launch.number in stopped else launch for launch in recording.launches]
+    recording = replace(recording, launches=tuple(launches))
+    for case in make_page(judged(recording), recording).cases:
+        assert sum(line.rounds for line in case.turns) == 8 * (3 - len(stopped))
+        assert all(isfinite(line.relative) for line in case.turns)
+
+
+def _stopped(launch: LaunchTrial) -> LaunchTrial:
+    """All its blocks but the last took no time."""
+    lanes = []
+    for lane in launch.lanes:
+        blocks = (pack([*[0] * (sample.num_blocks - 1), 1000]) for sample in lane.samples)
+        samples = (
+            replace(each, nanoseconds=packed) for each, packed in zip(lane.samples, blocks, strict=True)
+        )
+        lanes.append(replace(lane, samples=tuple(samples)))
+    return replace(launch, lanes=tuple(lanes))

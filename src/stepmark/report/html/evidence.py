@@ -146,13 +146,19 @@ def _place(order: Sequence[str], variant: str) -> int | None:
 
 
 def _turns(timed: Timed) -> Iterator[TurnLine]:
-    """How long the case took as the first, the second, ... of a round, against its launch's median."""
+    """How long the case took as the first, the second, ... of a round, against its launch's median; a launch
+    that a coarse clock saw at 0 tells nothing of it."""
     seconds = primary_seconds(timed)
     if seconds is None:
         return
-    relative = seconds / median(seconds)[:, None]
-    flat = np.concatenate([_there(row) for row in relative])
-    places = np.concatenate(timed.turns)
+    told = [
+        (_there(row) / middle, places)
+        for row, middle, places in zip(seconds, median(seconds), timed.turns, strict=True)
+        if middle > 0.0
+    ]
+    if not told:
+        return
+    flat, places = (np.concatenate(each) for each in zip(*told, strict=True))
     for turn in np.unique(places[places > 0]).tolist():
         chosen = flat[places == turn]
         yield TurnLine(turn=turn, rounds=int(chosen.size), relative=float(median(chosen)))
