@@ -13,7 +13,7 @@ from stepmark.comparing import compare, compare_stored
 from stepmark.errors import UsageError
 from stepmark.records.comparison import Aspect
 from stepmark.records.inspection import NumberCheck
-from stepmark.records.run import Recording
+from stepmark.records.run import FORMAT, Recording
 from stepmark.records.verdict import Reason, VerdictKind
 from stepmark.result import Result
 from stepmark.store.store import Store
@@ -106,6 +106,15 @@ def test_the_store_knows_the_spread_when_it_has_seen_enough(store: Store) -> Non
     assert after.spread is not None
     assert after.spread.num_runs == 4
     assert after.kind is VerdictKind.SLOWER
+
+
+def test_a_run_of_a_newer_stepmark_tells_nothing_and_stops_nobody(store: Store) -> None:
+    newer = recorded(3).run
+    before = compare_stored(store, recorded(1).run.id, recorded(2).run.id)
+    store.begin(replace(newer, format=FORMAT + 1))
+    assert newer.id in [head.id for head in store.heads(None)]
+    assert newer.id not in [head.id for head in store.heads(None, readable=True)]
+    assert compare_stored(store, recorded(1).run.id, recorded(2).run.id) == before
 
 
 def test_from_a_program(store: Store, place: Path) -> None:

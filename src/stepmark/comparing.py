@@ -131,7 +131,7 @@ def _replications(store: Store, *compared: Recording) -> Iterator[Recording]:
     ids = {run.id for run in runs}
     suites = {outline.name for run in runs for outline in run.suites}
     num_read = 0
-    for head in store.heads(NUM_LOOKED_AT):
+    for head in store.heads(NUM_LOOKED_AT, readable=True):
         if num_read == NUM_READ:
             return
         if head.id not in ids and suites & {*head.suites} and replicates(store.run(head.id), runs):

@@ -8,7 +8,7 @@ import msgspec
 from sqlalchemy import ColumnElement, Connection, Row, Select, func, select
 
 from stepmark.records.record import Record
-from stepmark.records.run import RunStatus
+from stepmark.records.run import FORMAT, RunStatus
 from stepmark.records.verdict import VerdictKind
 from stepmark.store.codec import NAMES, VERDICTS
 from stepmark.store.schema import launches, run_summaries, runs, solo_trials
@@ -63,6 +63,11 @@ def load_heads(
 def load_head(connection: Connection, run_id: str) -> RunHead | None:
     """None where there is no such run."""
     return next(iter(load_heads(connection, 1, where=[runs.c.id == run_id])), None)
+
+
+def is_readable() -> ColumnElement[bool]:
+    """Of runs that this stepmark can read."""
+    return runs.c.format <= FORMAT
 
 
 def count_heads(connection: Connection, where: Iterable[ColumnElement[bool]]) -> int:

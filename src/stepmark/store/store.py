@@ -13,7 +13,7 @@ from stepmark.records.run_summary import KnownMachine, RunLevel, RunSummary
 from stepmark.records.trial import Trial
 from stepmark.store.baseline import Baseline, check_name, insert_baseline, load_baselines, no_baseline
 from stepmark.store.ceilings import insert_ceilings, load_ceilings
-from stepmark.store.head import RunHead, load_head, load_heads, load_ids
+from stepmark.store.head import RunHead, is_readable, load_head, load_heads, load_ids
 from stepmark.store.imports import Import, ImportHead, insert_import, load_import, load_import_heads
 from stepmark.store.opened import Opened
 from stepmark.store.owner import this_process
@@ -95,10 +95,10 @@ class Store(Opened):
             raise self._no_run(run_id)
         return run
 
-    def heads(self, limit: int | None) -> tuple[RunHead, ...]:
-        """The newest runs, newest first."""
+    def heads(self, limit: int | None, *, readable: bool = False) -> tuple[RunHead, ...]:
+        """The newest runs, newest first; on demand without those of a newer format, which are only listed."""
         with self._reading() as connection:
-            return load_heads(connection, limit)
+            return load_heads(connection, limit, where=[is_readable()] if readable else ())
 
     def head(self, run_id: str) -> RunHead:
         """The line of one run in a list of them."""

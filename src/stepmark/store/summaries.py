@@ -9,9 +9,10 @@ from sqlalchemy import Connection, Table, delete, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from stepmark.records.estimate import Estimate
-from stepmark.records.run import FORMAT, RunStatus
+from stepmark.records.run import RunStatus
 from stepmark.records.run_summary import CaseSummary, RunSummary
 from stepmark.store.codec import FACTS, VERDICTS
+from stepmark.store.head import is_readable
 from stepmark.store.schema import case_summaries, conditions, histories, run_summaries, runs
 
 Row = dict[str, Any]
@@ -51,7 +52,7 @@ def stale_runs(connection: Connection, *, version: int, limit: int) -> tuple[str
     query = (
         select(runs.c.id)
         .outerjoin(run_summaries)
-        .where(runs.c.status != RunStatus.RUNNING, runs.c.format <= FORMAT)
+        .where(runs.c.status != RunStatus.RUNNING, is_readable())
         .where(run_summaries.c.version.is_(None) | (run_summaries.c.version < version))
         .order_by(runs.c.started.desc(), runs.c.id.desc())
         .limit(limit)
