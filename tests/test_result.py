@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from errno import ENOSPC
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
 
-from stepmark.errors import UsageError
+from stepmark.errors import StoreError, UsageError
 from stepmark.records.settings import Policy
+from stepmark.records.trial import Trial
 from stepmark.records.verdict import VerdictKind
 from stepmark.result import Result
 from stepmark.store.store import Store
+from stepmark.store.writing import insert_trial
 from tests.support.recordings import make_recording
 
 
@@ -45,6 +49,31 @@ def test_save_by_ending(result: Result, tmp_path: Path, ending: str) -> None:
 
 def test_save_into_a_store(result: Result, tmp_path: Path) -> None:
     result.save(tmp_path / "kept.db")
+    with Store.open(f"sqlite:///{tmp_path / 'kept.db'}") as store:
+        assert store.load(result.id) == result.recording
+
+
+def test_what_stops_a_copy_leaves_no_part_of_it(
+    result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of a run that says it is complete would be judged as if it were whole."""
+    taken: list[Trial] = []
+
+    def fills_up(connection: Connection, run_id: str, trial: Trial) -> None:
+        if len(taken) == 3:
+            raise OSError(ENOSPC, "no space left")
+        taken.append(trial)
+        insert_trial(connection, run_id, trial)
+
+    monkeypatch.setattr("stepmark.store.store.insert_trial", fills_up)
+    with pytest.raises(StoreError):
+        result.save(tmp_path / "kept.db")
+    assert len(taken) == 3
+    monkeypatch.undo()
+    with Store.open(f"sqlite:///{tmp_path / 'kept.db'}") as store:
+        assert store.heads(None) == ()
+    for _ in range(2):
+        result.save(tmp_path / "kept.db")
     with Store.open(f"sqlite:///{tmp_path / 'kept.db'}") as store:
         assert store.load(result.id) == result.recording
 

@@ -70,11 +70,8 @@ class Result:
         from stepmark.store.location import store_url
         from stepmark.store.store import Store
 
-        run = self.recording.run
         with Store.open(store_url(place)) as store:
-            store.begin(run)
-            for trial in self.recording.trials:
-                store.append(run.id, trial)
+            store.add_recording(self.recording)
 
     def to_frame(self) -> Any:
         """One row per case and phase as a pandas DataFrame; needs pandas."""
