@@ -123,9 +123,10 @@ def segment_change(before: FloatArray, after: FloatArray, noise: Noise, *, confi
 
 
 def _bounded_variance(differences: FloatArray) -> float:
-    """Huber's: consistent for normal differences; those beyond 2 deviations count as 2."""
+    """Huber's: consistent for normal differences; those beyond 2 deviations count as 2. Begun at the mean
+    square where most neighbours are equal: the median is 0 then, from which no step leads away."""
     squares = differences**2
-    variance = 1.4826**2 * float(np.median(squares))
+    variance = 1.4826**2 * float(np.median(squares)) or float(np.mean(squares))
     for _ in range(_STEPS):
         variance = float(np.minimum(squares, _BOUND**2 * variance).mean()) / _BOUNDED
     return variance
