@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&$])")
+"""With the ampersand of entities, and the dollar between two of which some pages set formulas."""
 
 
 def plain(text: str) -> str:
