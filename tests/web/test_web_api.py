@@ -11,6 +11,7 @@ from jsonschema import Draft202012Validator
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from stepmark.errors import StoreError
 from stepmark.interchange.run_bundle import from_bundle
 from stepmark.store.store import Store
 from tests.support.served import CHANGE, HOSTILE, LAYER_CASE, NUM_LAYERS, run_id
@@ -137,6 +138,18 @@ def test_problems_are_documents_with_the_right_status(
     validator(document, document["components"]["schemas"]["Problem"]).validate(problem)
     if path != "/api/nothing":
         assert str(status) in operation_of(document, path)["responses"]
+
+
+def test_no_store_is_asked_for_a_zero_byte(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PostgreSQL refuses the question, and the server would say that its store is in trouble."""
+
+    def refuses(_: Store, reference: str) -> str:
+        raise StoreError(f"cannot be used: {reference!r}", remedy="")
+
+    monkeypatch.setattr(Store, "resolve", refuses)
+    assert client.get("/api/runs/latest").status_code == 503
+    for path in ("/api/runs/%00", "/api/runs/a%00b/export", f"/api/compare?a={run_id(0)}%00"):
+        assert 400 <= client.get(path).status_code < 500
 
 
 def test_search_finds_what_the_store_finds(client: TestClient, store: Store) -> None:

@@ -53,6 +53,8 @@ def test_empty_fields_of_a_form_are_not_given() -> None:
         ("status", "done"),
         ("colour", "red"),
         ("text", "x" * 501),
+        ("text", "a\0b"),
+        ("suite", "\0"),
     ],
 )
 def test_what_does_not_fit_is_a_bad_request(pair: tuple[str, str]) -> None:
@@ -82,4 +84,6 @@ def test_other_names_twice_are_a_bad_request() -> None:
 )
 def test_any_address_is_read_or_refused(pairs: list[tuple[str, str]]) -> None:
     with contextlib.suppress(Refused):
-        assert read_query(RunsQuery, pairs).limit <= 200
+        query = read_query(RunsQuery, pairs)
+        assert query.limit <= 200
+        assert "\0" not in f"{query.text}{query.suite}"

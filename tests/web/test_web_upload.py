@@ -207,6 +207,20 @@ def spoiled_solos() -> Iterator[tuple[str, Recording]]:
     yield "more than 1000 phases", replace(whole, solos=(long,))
 
 
+def spoiled_names() -> Iterator[tuple[str, Recording]]:
+    whole = served_run(1)
+    run, environment = whole.run, whole.run.environment
+    assert environment.repository is not None
+    elsewhere = replace(environment, host=replace(environment.host, hostname="a\0b"))
+    branched = replace(environment, repository=replace(environment.repository, branch="\0"))
+    for changed in (elsewhere, branched, replace(environment, stepmark="1\0")):
+        yield "zero byte", replace(whole, run=replace(run, environment=changed))
+    launch = whole.launches[0]
+    lane = launch.lanes[0]
+    renamed = replace(lane, samples=(replace(lane.samples[0], phase="for\0ward"), *lane.samples[1:]))
+    yield "zero byte", replace(whole, launches=(replace(launch, lanes=(renamed, *launch.lanes[1:])),))
+
+
 def spoiled_rounds() -> Iterator[tuple[str, Recording]]:
     whole = served_run(1)
     launch = whole.launches[0]
@@ -261,6 +275,7 @@ def spoiled_orders() -> Iterator[tuple[str, Recording]]:
         *spoiled_heads(),
         *spoiled_solos(),
         *spoiled_orders(),
+        *spoiled_names(),
         *spoiled_rounds(),
         *spoiled_company(),
     ],

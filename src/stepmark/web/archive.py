@@ -37,7 +37,9 @@ class Archive:
         self._cache = ByteCache(max_bytes=max_bytes)
 
     def find(self, reference: str) -> str:
-        """The id of the run that is meant; what cannot be found is a 404."""
+        """The id of the run that is meant; what cannot be found is a 404, as is what no store is asked."""
+        if "\0" in reference:
+            raise Refused(HTTPStatus.NOT_FOUND, "the name of a run has no zero byte", remedy="see /api/runs")
         try:
             return self.store.resolve(reference)
         except UsageError as error:

@@ -36,6 +36,7 @@ def flaws_of(recording: Recording, *, now: float) -> Iterator[str]:
     """What is wrong with it, in words; nothing where it can be judged and kept. `now` is the time of day."""
     yield from _moments(recording, now)
     yield from _head(recording.run)
+    yield from _texts(recording)
     yield from _trials(recording)
     yield from _phases(recording)
     yield from _orders(recording)
@@ -85,6 +86,21 @@ def _head(run: Run) -> Iterator[str]:
     for case in run.cases:
         if (case.cell.suite, case.variant) not in known:
             yield f"case {case.id!r} belongs to none of its suites"
+
+
+def _texts(recording: Recording) -> Iterator[str]:
+    """What is searched for has a column of its own, and PostgreSQL takes no zero byte there."""
+    run = recording.run
+    repository = run.environment.repository
+    named = {run.environment.stepmark, run.environment.host.hostname}
+    named |= {repository.commit, repository.branch or ""} if repository else set()
+    named |= {outline.name for outline in run.suites} | {case.id for case in run.cases}
+    lanes = [lane for launch in recording.launches for lane in launch.lanes]
+    named |= {sample.phase for solo in recording.solos for sample in solo.samples}
+    named |= {sample.phase for lane in lanes for sample in lane.samples}
+    named |= {total.name for lane in lanes if lane.layout for total in lane.layout.totals}
+    if any("\0" in name for name in named):
+        yield "a name has a zero byte, which not every store can keep"
 
 
 def _trials(recording: Recording) -> Iterator[str]:

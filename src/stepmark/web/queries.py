@@ -125,6 +125,8 @@ def read_query(kind: type[Q], pairs: Iterable[tuple[str, str]]) -> Q:
     for name, value in pairs:
         if not value.strip():
             continue
+        if "\0" in value:  # PostgreSQL refuses the question, which would look like a store in trouble
+            raise Refused(HTTPStatus.BAD_REQUEST, f"{name} has a zero byte")
         if name in many:
             values.setdefault(name, []).extend(part.strip() for part in value.split(",") if part.strip())
         elif name in values:
