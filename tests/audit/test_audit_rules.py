@@ -10,7 +10,8 @@ from stepmark.audit import audit
 from stepmark.records.finding import Finding, FindingName, Severity
 from stepmark.records.run import Recording
 from stepmark.records.sample import Layout, pack
-from stepmark.records.trial import FlagChange, LaneTrial, Warmup
+from stepmark.records.settings import Isolation
+from stepmark.records.trial import FlagChange, LaneTrial, Role, Warmup
 from tests.support.recordings import QUIET, edit_lanes, fail_lane, fail_solo, make_recording
 from tests.support.trials import FORWARD, OPS
 
@@ -56,6 +57,27 @@ def test_global_state_changed_names_what_and_when() -> None:
     assert finding.severity is Severity.WARNING
     assert "tf32 from True to False" in finding.message
     assert "and 1 more in 3 of 3 launches, first in round 4" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("last", "remedy"),
+    [
+        (Isolation.SHARED, "ended before its cell was measured apart: do that with --isolation separate"),
+        (Isolation.SEPARATE, "its cell was measured again in separate processes"),
+    ],
+)
+def test_a_crowded_cell_is_said_to_be_measured_again_only_where_it_was(last: Isolation, remedy: str) -> None:
+    crowded = make_recording(variants={"dense": 1.0, "mine": 1.5}, num_launches=6, noise=QUIET)
+    freely = make_recording(variants={"dense": 1.0, "mine": 1.0}, num_launches=5, noise=QUIET)
+    alone = [
+        msgspec.structs.replace(
+            launch, number=6 + launch.number, role=Role.ALONE, lanes=tuple(launch.lanes[1:])
+        )
+        for launch in freely.launches
+    ]
+    apart = msgspec.structs.replace(crowded.launches[0], number=11, isolation=last)
+    recording = msgspec.structs.replace(crowded, launches=(*crowded.launches, *alone, apart))
+    assert remedy in only(recording, FindingName.CHANGES_ITS_NEIGHBOURS).remedy
 
 
 @pytest.mark.parametrize(("num_launches", "speaks"), [(1, True), (2, True), (3, False)])

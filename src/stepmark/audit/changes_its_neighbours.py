@@ -5,7 +5,7 @@ Evidence. The case's level in launches without company against its level in laun
           %. Believed only when the case has run alone often enough.
 Why.      Lanes share caches, allocator, threads and global settings. What company adds is not the layer's
           own, and where it adds more to one lane than to another the ratio is wrong. The cell is then
-          measured again in separate processes.
+          measured again in separate processes, as far as the budget goes.
 """
 
 from __future__ import annotations
@@ -40,9 +40,16 @@ def changes_its_neighbours(case: CaseLanes) -> Finding | None:
             f"takes {factor:.2f} times as long beside the others as alone ({low:.2f} to {high:.2f}; "
             f"{company.size} launches in company, {alone.size} alone)"
         ),
-        remedy="its cell was measured again in separate processes; look for threads, caches or global state",
+        remedy=f"{_what_became(case)}; look for threads, caches or global state",
         numbers=(("ratio", factor), ("ratio_low", low), ("ratio_high", high)),
     )
+
+
+def _what_became(case: CaseLanes) -> str:
+    """A budget may end before the cell is measured again."""
+    if any(launch.isolation is not Isolation.SHARED for launch, _ in case.lanes):
+        return "its cell was measured again in separate processes"
+    return "the run ended before its cell was measured apart: do that with --isolation separate"
 
 
 def _levels(case: CaseLanes, role: Role) -> FloatArray:
