@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from sqlalchemy import text
 
 from stepmark.comparing import compare, compare_stored
-from stepmark.errors import UsageError
+from stepmark.errors import StoreError, UsageError
 from stepmark.records.comparison import Aspect
 from stepmark.records.inspection import NumberCheck
-from stepmark.records.run import FORMAT, Recording
+from stepmark.records.run import FORMAT, Recording, Run
 from stepmark.records.verdict import Reason, VerdictKind
 from stepmark.result import Result
 from stepmark.store.store import Store
@@ -115,6 +116,25 @@ def test_a_run_of_a_newer_stepmark_tells_nothing_and_stops_nobody(store: Store) 
     assert newer.id in [head.id for head in store.heads(None)]
     assert newer.id not in [head.id for head in store.heads(None, readable=True)]
     assert compare_stored(store, recorded(1).run.id, recorded(2).run.id) == before
+
+
+def test_nor_does_a_damaged_one(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    sides = recorded(1).run.id, recorded(2).run.id
+    before = compare_stored(store, *sides)
+    keep(store, recorded(3))
+    with store._writing() as connection:
+        damaged = {"id": recorded(3).run.id}
+        connection.execute(text("UPDATE run_records SET record = '{}' WHERE run_id = :id"), damaged)
+    assert compare_stored(store, *sides) == before
+    with pytest.raises(StoreError, match="cannot be read"):
+        compare_stored(store, sides[0], recorded(3).run.id)
+
+    def locked(_: Store, run_id: str) -> Run:
+        raise StoreError(f"locked: {run_id}", remedy="")
+
+    monkeypatch.setattr(Store, "run", locked)
+    with pytest.raises(StoreError, match="locked"):
+        compare_stored(store, *sides)
 
 
 def test_from_a_program(store: Store, place: Path) -> None:

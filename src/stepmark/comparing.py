@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from stepmark.analysis.invalidation import invalidate_comparison
 from stepmark.analysis.run_comparison import compare_runs
 from stepmark.analysis.run_facts import replicates
-from stepmark.errors import UsageError
+from stepmark.errors import StoreError, UsageError
 from stepmark.pipeline import audited
 from stepmark.published.references import reference_names, reference_run
 from stepmark.records.comparison import (
@@ -20,12 +20,13 @@ from stepmark.records.comparison import (
     aspects_allowed,
     centre_named,
 )
-from stepmark.records.run import Recording
+from stepmark.records.run import Recording, Run
 from stepmark.records.settings import Policy
 from stepmark.report.comparison_formats import render_comparison
 from stepmark.result import Result
 from stepmark.store.location import store_url
 from stepmark.store.store import Store
+from stepmark.store.trouble import is_damage
 from stepmark.units import parse_fraction
 
 OF_ANOTHER_MACHINE = (Aspect.MACHINE, Aspect.PROCESSOR)
@@ -134,6 +135,19 @@ def _replications(store: Store, *compared: Recording) -> Iterator[Recording]:
     for head in store.heads(NUM_LOOKED_AT, readable=True):
         if num_read == NUM_READ:
             return
-        if head.id not in ids and suites & {*head.suites} and replicates(store.run(head.id), runs):
+        if head.id in ids or not suites & {*head.suites}:
+            continue
+        found = _replication(store, head.id, runs)
+        if found is not None:
             num_read += 1
-            yield store.load(head.id)
+            yield found
+
+
+def _replication(store: Store, run_id: str, compared: Sequence[Run]) -> Recording | None:
+    """None where it is none, or is damaged: a run that nobody asked for stops no comparison of others."""
+    try:
+        return store.load(run_id) if replicates(store.run(run_id), compared) else None
+    except StoreError as error:
+        if is_damage(error):
+            return None
+        raise

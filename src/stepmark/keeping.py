@@ -7,8 +7,6 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import msgspec
-
 from stepmark.analysis.machine_noise import noise_of_machine
 from stepmark.analysis.run_summary import VERSION, summarize_run, unreadable
 from stepmark.errors import StoreError, Unjudgeable, UsageError
@@ -19,6 +17,7 @@ from stepmark.records.record import Record
 from stepmark.records.run import Judgement, Recording, RunStatus
 from stepmark.records.run_summary import KnownMachine, RunSummary
 from stepmark.store.store import Store
+from stepmark.store.trouble import is_damage
 
 LOG = logging.getLogger("stepmark")
 NUM_LOOKED_AT = 200
@@ -116,7 +115,7 @@ def _summary(store: Store, run_id: str) -> RunSummary:
 
 def _may_pass(error: Exception) -> bool:
     """A store that is busy or full is another one the next time; a record that cannot be read is not."""
-    return isinstance(error, StoreError) and not isinstance(error.__cause__, msgspec.MsgspecError)
+    return isinstance(error, StoreError) and not is_damage(error)
 
 
 def _numbers_known(summary: RunSummary) -> RunSummary:

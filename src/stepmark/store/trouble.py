@@ -65,6 +65,11 @@ def explained(place: str) -> Iterator[None]:
         raise StoreError(f"{place} cannot be used: {error.strerror or error}", remedy=ELSEWHERE) from error
 
 
+def is_damage(error: Exception) -> bool:
+    """Whether it tells of a record that cannot be read: that does not pass, as a lock or a full disk does."""
+    return isinstance(error, StoreError) and isinstance(error.__cause__, msgspec.MsgspecError)
+
+
 def explain(error: Exception, *, place: str) -> StoreError:
     """The StoreError for a database's error."""
     cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
