@@ -13,11 +13,12 @@ from stepmark.records.outcome import Outcome
 from stepmark.records.run import CaseJudgement, Judgement, Run
 from stepmark.records.run_summary import CaseSummary, Conditions, RunSummary
 
-VERSION = 2
+VERSION = 3
 """Of the rules behind levels, ratios and verdicts: one more whenever any of them changes what it says.
 
 1   2026-11   first
 2   2026-11   what the audit takes away is no discovery; unfinished runs as at an early look; finite bounds
+3   2026-11   finite bounds of differences, too
 """
 
 _ONE_SERIES = MUST_AGREE | {Aspect.TORCH}
