@@ -72,6 +72,14 @@ def test_other_layouts_are_looked_at_where_they_have_values() -> None:
     assert found.zero
 
 
+def test_ones_among_the_zeros_of_a_sparse_tensor_are_not_the_same_everywhere() -> None:
+    assert look(torch.eye(3).to_sparse()) is None
+    assert (found := look(torch.ones(3, 3).to_sparse())) is not None
+    assert found.constant
+    assert (found := look(torch.eye(3).to_sparse() * 0)) is not None
+    assert found.zero
+
+
 def test_a_large_tensor_is_sampled_and_scaled_up() -> None:
     values = torch.ones(2 * SAMPLE + 1)
     values[::2] = float("nan")

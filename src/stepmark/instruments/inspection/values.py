@@ -45,7 +45,8 @@ def degenerate(kind: ValueKind, name: str, tensor: torch.Tensor) -> Degenerate |
     sample = _in_steps(values, SAMPLE)
     scale = values.numel() / sample.numel()
     low, high = (one.item() for one in torch.aminmax(sample))
-    constant = values.numel() > 1 and low == high
+    everywhere = low == 0 or tensor.layout is not torch.sparse_coo or values.numel() >= tensor.numel()
+    constant = values.numel() > 1 and low == high and everywhere  # a sparse one has its zeros besides
     finite = _finite(low) and _finite(high)
     nan = infinite = 0
     if not finite:
