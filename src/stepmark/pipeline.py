@@ -287,7 +287,7 @@ def _stop_at_mistake(trial: Trial) -> None:
     """A bench file that uses stepmark wrongly is for its author to mend, not to be measured around."""
     failure = trial.failure if isinstance(trial, SoloTrial) else None
     if failure is not None and failure.cause is Cause.MISTAKE:
-        raise BenchFileError(failure.message, remedy="mend it in the bench file and run again")
+        raise BenchFileError(failure.message, remedy="mend it and run again")
 
 
 def _finish(run: Run, store: Store, status: RunStatus) -> None:

@@ -179,4 +179,4 @@ def _tracing(order: ProfileOrder, chosen: _Chosen) -> TracingAssignment:
 def _stop_at_mistake(failure: Failure | None) -> None:
     """A bench file that uses stepmark wrongly is for its author to mend."""
     if failure is not None and failure.cause is Cause.MISTAKE:
-        raise BenchFileError(failure.message, remedy="mend it in the bench file and run again")
+        raise BenchFileError(failure.message, remedy="mend it and run again")

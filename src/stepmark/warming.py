@@ -79,4 +79,4 @@ def measure_warmup(
 def _stop_at_mistake(trial: WarmupTrial) -> None:
     """A bench file that uses stepmark wrongly is for its author to mend."""
     if trial.failure is not None and trial.failure.cause is Cause.MISTAKE:
-        raise BenchFileError(trial.failure.message, remedy="mend it in the bench file and run again")
+        raise BenchFileError(trial.failure.message, remedy="mend it and run again")

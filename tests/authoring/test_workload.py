@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 
 from stepmark.authoring.inputs import randn
 from stepmark.authoring.workload import Ops, Step
@@ -77,6 +78,32 @@ def test_an_unknown_primary_is_refused() -> None:
 def test_what_is_to_be_called_can_be(parts: dict[str, Any], says: str) -> None:
     with pytest.raises(TypeError, match=says):
         Step(**{"module": nothing, **parts})
+
+
+class Layer:
+    def __call__(self) -> None: ...
+
+
+def parts(name: str, given: object) -> dict[str, Any]:
+    return {"module": nothing, name: given}
+
+
+@pytest.mark.parametrize("part", ["module", "loss", "reference"])
+def test_a_class_is_no_object_of_it(part: str) -> None:
+    with pytest.raises(TypeError, match=rf"{part}=Layer is a class: give an object of it, like Layer\("):
+        Step(**parts(part, Layer))
+    made = Layer()
+    assert getattr(Step(**parts(part, made)), part) is made
+
+
+def test_what_is_no_option_of_the_compiler() -> None:
+    with pytest.raises(TypeError, match=r"compile='reduce-overhead' is neither True nor options: write"):
+        Step(nothing, compile="reduce-overhead")  # type: ignore[arg-type]
+
+
+def test_autocast_takes_a_dtype_or_its_name() -> None:
+    assert Step(nothing, autocast=torch.bfloat16).autocast == "bfloat16"
+    assert Step(nothing, autocast="bfloat16").autocast == "bfloat16"
 
 
 @pytest.mark.parametrize("kind", ["operation", "reference"])

@@ -123,3 +123,13 @@ def test_a_description_that_nobody_would_make_is_refused(inputs: Any) -> None:
 def test_what_is_not_described_is_passed_on() -> None:
     batch = {"x": torch.ones(2), "scale": 2.0}
     assert make(batch) == (batch,)
+
+
+def test_a_dtype_may_be_torchs_own() -> None:
+    assert randn(2, dtype=torch.float64) == randn(2, dtype="float64")
+    (made,) = make(randint(9, 3, dtype=torch.int32))
+    assert made.dtype is torch.int32
+
+
+def test_a_text_is_one_input_and_not_its_letters() -> None:
+    assert make("mean") == ("mean",)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stepmark.authoring.expectation import Expect
-from stepmark.authoring.inputs import Input
+from stepmark.authoring.inputs import Input, dtype_name
 
 Inputs = Input | Sequence[Any] | Any
 """An Input, a tensor, or a sequence of either."""
@@ -26,8 +26,8 @@ class Step:
     target: Inputs = field(default=(), kw_only=True)
     optimizer: Callable[[Any], Any] | None = field(default=None, kw_only=True)
     """Called with the trainable parameters: `torch.optim.AdamW`, or a lambda with settings."""
-    autocast: str | None = field(default=None, kw_only=True)
-    """A dtype's name: forward and loss run under torch.autocast."""
+    autocast: Any = field(default=None, kw_only=True)
+    """A dtype, kept as its name: forward and loss run under torch.autocast."""
     compile: bool | Mapping[str, Any] = field(default=False, kw_only=True)
     """torch.compile the module, with these options."""
     reference: Callable[..., Any] | None = field(default=None, kw_only=True)
@@ -41,6 +41,7 @@ class Step:
     def __post_init__(self) -> None:
         if not callable(self.module):
             raise TypeError(f"a step needs a module or a function: {_kind(self.module)} cannot be called")
+        _refuse_class(self.module, "module")
         if self.optimizer is not None and not callable(self.optimizer):
             raise TypeError(
                 f"optimizer={_kind(self.optimizer)} cannot be called: give what makes one from the trainable "
@@ -50,6 +51,14 @@ class Step:
             given = getattr(self, name)
             if given is not None and not callable(given):
                 raise TypeError(f"{name}={_kind(given)} cannot be called: give a function")
+            _refuse_class(given, name)
+        if not isinstance(self.compile, bool | Mapping):
+            raise TypeError(
+                f"compile={self.compile!r} is neither True nor options: write "
+                "compile={'mode': 'max-autotune'}, for instance"
+            )
+        if self.autocast is not None:
+            object.__setattr__(self, "autocast", dtype_name(self.autocast))
 
 
 @dataclass(frozen=True)
@@ -94,6 +103,14 @@ class Ops:
         strange = [name for name in self.references if name not in self.operations]
         if strange:
             raise ValueError(f"references name unknown operations: {', '.join(strange)}")
+
+
+def _refuse_class(given: object, name: str) -> None:
+    """Calling a class makes an object of it, and no output."""
+    if isinstance(given, type):
+        raise TypeError(
+            f"{name}={given.__name__} is a class: give an object of it, like {given.__name__}(...)"
+        )
 
 
 def _kind(value: object) -> str:

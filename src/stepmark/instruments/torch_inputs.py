@@ -15,7 +15,8 @@ def make_inputs(
 ) -> tuple[torch.Tensor | Any, ...]:
     """Tensors on the device; made on the CPU so that every device sees the same values."""
     generator = torch.Generator().manual_seed(seed)
-    each = described if isinstance(described, Sequence) else (described,)
+    several = isinstance(described, Sequence) and not isinstance(described, str)
+    each = described if several else (described,)
     for one in each:
         _refuse_inside(one)
     return tuple(_make(one, device, dtype, generator) for one in each)
@@ -62,5 +63,5 @@ def torch_dtype(name: str) -> torch.dtype:
     """`float32` as torch.float32."""
     dtype = getattr(torch, name, None)
     if not isinstance(dtype, torch.dtype):
-        raise ValueError(f"torch has no dtype '{name}'")  # noqa: TRY004 - the user named it wrongly
+        raise ValueError(f"torch has no dtype '{name}': write one like float32")  # noqa: TRY004 - the user named it wrongly
     return dtype
