@@ -30,12 +30,23 @@ def test_the_forecast_knows_nothing_before_the_first_launch() -> None:
 
 def test_a_budget_is_the_forecast() -> None:
     assert 59.0 < (Forecast(budget=60.0).left(1000) or 0.0) <= 60.0
-    assert Forecast(budget=0.0).left(3) == 0.0
+    assert Forecast(budget=60.0).over == ""
+    assert Forecast(budget=None).over == ""
 
 
-@pytest.mark.parametrize(("budget", "counted"), [(None, "3 of 4536"), (90.0, "3 trials")])
-def test_under_a_budget_nobody_counts_what_will_not_be_measured(budget: float | None, counted: str) -> None:
-    assert Forecast(budget=budget).count(3, 4536) == counted
+def test_a_budget_that_is_over_forecasts_nothing() -> None:
+    """A compilation, or a slow launch, that has begun goes on: `0 s left` would be said for minutes."""
+    assert Forecast(budget=0.0).left(3) is None
+    assert Forecast(budget=0.0).over == "the budget is over: ending what has begun"
+
+
+@pytest.mark.parametrize(
+    ("budget", "done", "counted"), [(None, 3, "3 of 4536"), (90.0, 3, "3 trials"), (90.0, 1, "1 trial")]
+)
+def test_under_a_budget_nobody_counts_what_will_not_be_measured(
+    budget: float | None, done: int, counted: str
+) -> None:
+    assert Forecast(budget=budget).count(done, 4536) == counted
 
 
 def test_without_a_terminal_a_line_says_how_far_it_is(

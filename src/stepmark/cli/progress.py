@@ -88,7 +88,7 @@ class BarDisplay(ProgressDisplay):
             self._task,
             description=DOING,
             count=forecast.count(done, total),
-            left="" if left is None else f"about {_short(left)} left",
+            left=forecast.over if left is None else f"about {_short(left)} left",
             completed=forecast.elapsed,
             total=None if left is None else forecast.elapsed + left,
             refresh=True,
@@ -110,18 +110,27 @@ class Forecast:
     def elapsed(self) -> float:
         return time.monotonic() - self._begin
 
+    @property
+    def over(self) -> str:
+        """Why a run still goes on when its budget does not."""
+        ended = self.budget is not None and self.elapsed >= self.budget
+        return "the budget is over: ending what has begun" if ended else ""
+
     def note(self, trial: Trial) -> None:
         if isinstance(trial, LaunchTrial):
             self._launches.append(trial.seconds)
 
     def count(self, done: int, total: int) -> str:
         """`12 of 60`; under a budget nobody gets to the end of all that could be measured."""
-        return f"{done} trials" if self.budget is not None else f"{done} of {total}"
+        if self.budget is None:
+            return f"{done} of {total}"
+        return "1 trial" if done == 1 else f"{done} trials"
 
     def left(self, trials: int) -> float | None:
-        """Seconds, or None before the first launch has shown how long one takes."""
+        """Seconds, or None before the first launch has shown how long one takes, and where the budget is
+        over: what has begun then goes on for as long as it takes."""
         if self.budget is not None:
-            return max(0.0, self.budget - self.elapsed)
+            return self.budget - self.elapsed if self.elapsed < self.budget else None
         if not self._launches:
             return None
         return trials * sum(self._launches) / len(self._launches)
@@ -157,8 +166,9 @@ class LineDisplay(ProgressDisplay):
         if time.monotonic() - self._said >= _PLAIN_INTERVAL:
             self._said = time.monotonic()
             left = self._forecast.left(total - done)
-            ahead = "" if left is None else f", at most {_short(left)} left"
-            click.echo(f"stepmark: {DOING}, {self._forecast.count(done, total)} done{ahead}", err=True)
+            ahead = self._forecast.over if left is None else f"at most {_short(left)} left"
+            parts = [DOING, f"{self._forecast.count(done, total)} done", *([ahead] if ahead else [])]
+            click.echo(f"stepmark: {', '.join(parts)}", err=True)
 
 
 @contextmanager
