@@ -145,3 +145,24 @@ def test_a_reader_that_has_left_is_not_a_condition_that_holds(store: str, argume
     )
     os.close(writing)
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize("arguments", [("show",), ("list",), ("export", "--format", "jsonl")])
+def test_output_that_cannot_be_written_is_not_a_condition_that_holds(
+    store: str, arguments: tuple[str, ...]
+) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "stepmark", *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "STEPMARK_STORE": store},
+            text=True,
+            check=False,
+        )
+    problem, remedy = done.stderr.splitlines()
+    assert (done.returncode, problem) == (
+        2,
+        "stepmark: the output cannot be written: No space left on device",
+    )
+    assert "make room" in remedy

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
+import os
 import signal
 import sys
 from types import FrameType
@@ -37,6 +39,10 @@ COMMANDS = {
 
 READER_LEFT = 128 + signal.SIGPIPE
 """The exit code of programs that a signal ended, as a shell tells it."""
+
+
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
+"""How a place says that it takes no more."""
 
 
 class _LazyGroup(click.Group):
@@ -87,6 +93,13 @@ def main() -> None:
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        _give_up_output()
+        remedy = "make room, or write elsewhere: what was measured is in the store"
+        complain(StepmarkError(f"the output cannot be written: {error.strerror}", remedy=remedy))
+        sys.exit(StepmarkError.exit_code)
     except SystemExit as end:
         # The reader of our output left (`| head`). click then wraps the streams, Rich ends while it handles
         # the error, and both exit with 1, which here says that a --fail-on condition holds.
@@ -94,6 +107,11 @@ def main() -> None:
             raise
         sys.exit(READER_LEFT)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _give_up_output() -> None:
+    """What is in the buffer would fail once more as the interpreter ends, with an exit code of its own."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _stop(_number: int, _frame: FrameType | None) -> None:
