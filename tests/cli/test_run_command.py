@@ -306,6 +306,19 @@ def test_versus_needs_no_file(here: CommandsHere) -> None:
     assert "optimizer" in done.stdout
 
 
+def test_the_html_file_is_written_even_if_the_other_run_has_nothing_in_common(
+    here: CommandsHere, benches: Path, tmp_path: Path
+) -> None:
+    here("run", str(benches / "bench_failing.py"), *QUICK, "--filter", "variant == 'raises_building'")
+    html = tmp_path / "report.html"
+    more = ("--against", "latest", "--html", str(html))
+    done = here("run", str(benches / "bench_plain.py"), *QUICK, *ONE_CELL, *more)
+    assert done.returncode == 2
+    assert "have no case in common" in done.stderr
+    assert "dense" in done.stdout
+    assert html.exists()
+
+
 def test_a_full_disk_keeps_what_was_measured(tmp_path: Path, benches: Path) -> None:
     small = tmp_path / "small"
     small.mkdir()

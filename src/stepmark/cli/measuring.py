@@ -79,11 +79,13 @@ def _conclude(
     if stored is not None and stored.status is RunStatus.COMPLETE:
         click.echo(_nothing_missing(stored), err=True)
     judgement = judged(recording, recording.run.policy.accepting(accepted))
-    print_against(options["format_"], judgement, recording, against=against, store=options["store"])
-    if costs:
-        _print_costs(costs, options["format_"])
-    if html is not None:
-        _write_report(judgement, recording, html)
+    try:
+        print_against(options["format_"], judgement, recording, against=against, store=options["store"])
+        if costs:
+            _print_costs(costs, options["format_"])
+    finally:  # whose reader may leave, or whose other run have no case in common
+        if html is not None:
+            _write_report(judgement, recording, html)
     return exit_code(judgement, fail_on)
 
 
