@@ -75,9 +75,18 @@ def test_what_is_no_expression_is_refused(text: str) -> None:
     assert "torch.nn.Linear" in caught.value.remedy
 
 
-def test_an_unknown_name_is_pythons_own_error() -> None:
-    with pytest.raises(NameError, match="nosuchlib"):
-        evaluate("nosuchlib.Fast(4)")
+def test_an_unknown_name_says_how_names_are_written() -> None:
+    with pytest.raises(NameError, match="no module 'nn' can be imported: write names in full"):
+        evaluate("nn.Linear(4, 4)")
+
+
+def test_an_unknown_name_of_what_an_expression_calls_is_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "helper_careless.py").write_text("def fast():\n    return nosuchname\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(NameError, match="name 'nosuchname' is not defined"):
+        evaluate("helper_careless.fast()")
 
 
 def test_a_module_that_is_there_but_fails_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

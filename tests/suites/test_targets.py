@@ -88,6 +88,13 @@ def test_an_unknown_target_names_the_nearest(here: Path, target: str, near: str)
     assert near in caught.value.remedy
 
 
+def test_a_link_to_nowhere_is_not_what_was_meant(here: Path) -> None:
+    (here / "bench_mine.py").symlink_to("nowhere.py")
+    with pytest.raises(UsageError, match=r"no suite or file 'bench_mine.py'") as caught:
+        resolve("bench_mine.py")
+    assert "did you mean" not in caught.value.remedy
+
+
 def test_nothing_near_points_to_the_list() -> None:
     with pytest.raises(UsageError) as caught:
         resolve("qqqqqqqqqqqq")

@@ -69,14 +69,28 @@ def parse_input(text: str) -> Input:
 
 def evaluate(expression: str) -> Any:
     """The value of a Python expression whose leading dotted names are imported as needed."""
+    tree = parse_expression(expression)
     try:
-        tree = ast.parse(expression.strip(), mode="eval")
+        return eval(compile(tree, "<expression>", "eval"), _namespace(tree))
+    except NameError as error:
+        inside = error.__traceback__ and error.__traceback__.tb_next
+        if inside is None or inside.tb_next is not None:  # raised by what the expression calls
+            raise
+        raise NameError(
+            f"no module '{error.name}' can be imported: write names in full, like torch.nn.Linear(8, 8), and "
+            "have modules of your own in the current folder"
+        ) from None
+
+
+def parse_expression(expression: str) -> ast.Expression:
+    """The expression, read and not evaluated."""
+    try:
+        return ast.parse(expression.strip(), mode="eval")
     except SyntaxError as error:
         raise UsageError(
             f"'{expression}' is not a Python expression: {error.msg}",
             remedy='quote it, like "torch.nn.Linear(1024, 1024)"',
         ) from None
-    return eval(compile(tree, "<expression>", "eval"), _namespace(tree))
 
 
 def _namespace(tree: ast.Expression) -> dict[str, Any]:

@@ -20,9 +20,9 @@ def command(targets: tuple[str, ...], cases: bool, preset: str) -> int:
         return _list_cases(targets, preset)
     from stepmark.cli.screen import print_outlines
     from stepmark.suites import BUILTIN
-    from stepmark.suites.targets import bench_files
+    from stepmark.suites.targets import bench_files, folder
 
-    folders = [Path(target) for target in targets] or [Path()]
+    folders = [folder(target) for target in targets] or [Path()]
     files = [bench for folder in folders for bench in bench_files(folder)]
     print_outlines(BUILTIN, files)
     return 0

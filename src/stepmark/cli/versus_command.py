@@ -33,7 +33,7 @@ def command(expressions: tuple[str, ...], inputs: tuple[str, ...], **options: An
     stepmark versus "torch.nn.Linear(1024,1024)" \\
                     "torch.nn.Linear(1024,1024,bias=False)" --input 64x1024
     """
-    from stepmark.authoring.expressions import parse_input
+    from stepmark.authoring.expressions import parse_expression, parse_input
     from stepmark.cli.measuring import measure_and_report
 
     if len(expressions) < 2:
@@ -42,6 +42,9 @@ def command(expressions: tuple[str, ...], inputs: tuple[str, ...], **options: An
         )
     for text in inputs:
         parse_input(text)
+    for text in (*expressions, options["optimizer"], options["loss"]):
+        if text is not None:
+            parse_expression(text)
     source = ExpressionSource(
         expressions=expressions,
         inputs=inputs,

@@ -48,11 +48,22 @@ def resolve(target: str) -> tuple[Source, ...]:
 
 
 def _nearest(target: str) -> str:
-    names = [*BUILTIN, *(str(bench.path) for bench in bench_files(Path()))]
+    names = [*BUILTIN, *(str(bench.path) for bench in bench_files(Path()) if bench.path.is_file())]
     near = difflib.get_close_matches(target, names, n=3, cutoff=0.5)
     if near:
         return f"did you mean {' or '.join(near)}?"
     return "`stepmark list` shows the built-in suites and the bench files here"
+
+
+def folder(target: str) -> Path:
+    """The folder of this name."""
+    path = Path(target)
+    if not path.is_dir():
+        raise UsageError(
+            f"'{target}' is no folder",
+            remedy="name a folder to look in; stepmark list --cases takes bench files and suites",
+        )
+    return path
 
 
 def bench_files(directory: Path) -> list[BenchFile]:
