@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -93,6 +94,14 @@ def test_a_format_that_the_text_is_not_in(store: str, tmp_path: Path) -> None:
         invoke(import_command, str(file), "--store", store, "--format", "grid")
     with pytest.raises(UsageError, match="no format that can be read"):
         invoke(import_command, str(file), "--store", store, "--format", "csv")
+
+
+def test_a_bundle_is_told_where_it_goes(store: str, tmp_path: Path) -> None:
+    file = tmp_path / "run.jsonl.gz"
+    file.write_bytes(gzip.compress(b"{}\n"))
+    with pytest.raises(StepmarkError, match=r"run\.jsonl\.gz is compressed") as caught:
+        invoke(import_command, str(file), "--store", store)
+    assert "serve --allow-upload" in caught.value.remedy
 
 
 def test_a_file_that_is_not_there(store: str, tmp_path: Path) -> None:

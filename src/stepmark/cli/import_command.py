@@ -44,10 +44,20 @@ def command(file: str, format_: str | None, name: str | None, store: str | None)
     return 0
 
 
+GZIP = b"\x1f\x8b"
+
+
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        data = path.read_bytes()
     except OSError as error:
         raise UsageError(
             f"cannot read {path}: {error.strerror}", remedy="name a file that is there and may be read"
         ) from None
+    if data.startswith(GZIP):
+        raise UsageError(
+            f"{path.name} is compressed",
+            remedy="a run bundle is uploaded to the store that is to have it: stepmark serve --allow-upload; "
+            "unpack any other file first",
+        )
+    return data
