@@ -166,6 +166,8 @@ def test_an_interval_that_leaves_the_margin_is_not_shown_inside_it(one: Estimate
         ((0.57, 0.57, 0.57), "0.570x", "[0.570, 0.570]"),
         ((12.0, 1.021, 40.01), "12.0x", "[1.02, 40.1]"),
         ((250.4, 200.2, 300.7), "250x", "[200, 301]"),
+        ((0.0000171, 0.0000158, 0.000192), "0.000017x", "[0.000015, 0.00020]"),
+        ((0.0042, 0.0, 0.0151), "0.0042x", "[0.000, 0.016]"),
     ],
 )
 def test_ratio_by_example(values: tuple[float, float, float], point: str, bounds: str) -> None:

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from stepmark.report import terminal
+from stepmark.report.failure_details import failure_details
 from stepmark.report.format import NBSP
 from stepmark.report.grid import Column, Piece, align, make_grid
 from stepmark.report.page import Page, line, wrap
@@ -100,6 +101,19 @@ def test_reports_fit_any_width_and_keep_every_verdict(name: str, width: int, pha
             assert joined.count(case.verdict.kind) >= 2
         if case.failure and width >= 80:
             assert all(word in text for word in case.failure.message.split())
+
+
+def test_a_message_of_pages_is_cut_and_says_where_the_rest_is() -> None:
+    judgement = EXAMPLES["failures"]()
+    words = " ".join(f"word{number}" for number in range(1000))
+    cases = tuple(
+        replace(case, failure=replace(case.failure, message=words)) if case.failure else case
+        for case in judgement.cases
+    )
+    wordy = replace(judgement, cases=cases)
+    assert {"word0", "(the", "--failures)"} <= set(terminal.render(wordy).split())
+    assert "word100" not in terminal.render(wordy)
+    assert "word999" in failure_details(wordy).text()
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

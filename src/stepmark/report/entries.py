@@ -5,7 +5,7 @@ from __future__ import annotations
 from stepmark.report.grid import NOTE_WIDTH
 from stepmark.report.ledger import Entry
 from stepmark.report.view import CellView, RowView
-from stepmark.report.wording import NOT_REACHED, end, failure_line
+from stepmark.report.wording import NOT_REACHED, end, failure_line, shortened
 
 
 def main_entry(row: RowView, *, keys: tuple[str, ...] = (), group: str = "", brief: bool = False) -> Entry:
@@ -19,7 +19,7 @@ def main_entry(row: RowView, *, keys: tuple[str, ...] = (), group: str = "", bri
         elif brief or len(whole) <= NOTE_WIDTH:
             note, detail = short if brief else whole, ""
         else:
-            note, detail = short, row.failure.message
+            note, detail = short, shortened(row.failure.message)
     return Entry(
         keys=keys,
         group=group,

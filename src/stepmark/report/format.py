@@ -7,7 +7,8 @@ significant digits are shown at least, four at most: a narrower interval says mo
 about the machine.
 
 The bounds of a ratio are rounded outwards, low down and high up, to hundredths or thousandths below 10: what
-is shown contains what was computed, and an interval that leaves the margin is not shown inside it.
+is shown contains what was computed, and an interval that leaves the margin is not shown inside it. A ratio
+below a hundredth shows two digits, wherever those are.
 
 Number and unit are joined by a no-break space.
 """
@@ -26,6 +27,8 @@ NBSP = "\u00a0"
 MIN_DIGITS, MAX_DIGITS = 2, 4
 MAX_DECIMALS = 4
 """In a unit shared by a table: what is smaller than that is shown as `~0`."""
+MOST_RATIO_DECIMALS = 6
+"""A step a million times as fast does not do the same thing."""
 SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _SUPERSCRIPTS = str.maketrans("0123456789", SUPERSCRIPTS)
 PLAIN_DIGITS = 3
@@ -209,6 +212,8 @@ def _ratio_decimals(estimate: Estimate, value: float) -> int:
         return 0
     if value >= 10.0:
         return 1
+    if estimate.point < 0.01 and 0.0 < value < 0.01:
+        return min(MIN_DIGITS - 1 - _magnitude(value), MOST_RATIO_DECIMALS)
     half = (estimate.high - estimate.low) / 2.0
     return min(max(-_last_place(half), 2), 3) if half > 0.0 else 3
 

@@ -18,6 +18,8 @@ from stepmark.report.view import CellView, PhaseView, RowView, Undecided, View
 
 NOT_REACHED = "not reached"
 WAITS = "ʰ"
+LONGEST_MESSAGE = 400
+"""Five lines of a terminal."""
 SHOWN_PLACES = 3
 """Cases named under a finding, unless everything is asked for."""
 _UNFINISHED = {
@@ -61,7 +63,14 @@ def end(failure: Failure | FailureGroup) -> str:
 
 def failure_line(failure: Failure | FailureGroup) -> str:
     """`out-of-memory in build: tried to allocate 12 GiB`."""
-    return f"{end(failure)}: {failure.message}"
+    return f"{end(failure)}: {shortened(failure.message)}"
+
+
+def shortened(message: str) -> str:
+    """What an exception says, as far as a table has room: torch's may go on for pages."""
+    if len(message) <= LONGEST_MESSAGE:
+        return message
+    return f"{message[:LONGEST_MESSAGE].rstrip()} ... (the rest: stepmark show --failures)"
 
 
 def failure_group_line(group: FailureGroup) -> str:
