@@ -125,6 +125,25 @@ def test_a_bench_file_that_ends_the_process_is_named(engine: LocalEngine, tmp_pa
     assert "last words" in caught.value.detail
 
 
+def test_only_output_that_is_there_is_pointed_to(engine: LocalEngine, tmp_path: Path) -> None:
+    bench = tmp_path / "bench_gone.py"
+    bench.write_text("import os\nos._exit(9)\n")
+    with pytest.raises(BenchFileError) as caught:
+        engine.describe([FileSource(path=str(bench))], "cpu")
+    assert caught.value.detail == ""
+    assert "output above" not in caught.value.remedy
+    assert "os._exit" in caught.value.remedy
+
+
+def test_what_is_wrong_with_an_import_is_one_line(engine: LocalEngine, tmp_path: Path) -> None:
+    bench = tmp_path / "bench_wordy.py"
+    bench.write_text("raise ValueError('one\\ntwo')\n")
+    with pytest.raises(BenchFileError) as caught:
+        engine.describe([FileSource(path=str(bench))], "cpu")
+    assert caught.value.problem == "bench_wordy.py failed to import: ValueError: one"
+    assert "two" in caught.value.detail
+
+
 def test_a_worker_is_not_taken_for_a_dead_one_that_had_its_number(engine: LocalEngine, benches: Path) -> None:
     """As if workers with every number that the next one may get had ended before."""
     assert engine._fork is not None

@@ -88,7 +88,9 @@ class LocalEngine:
             name = last_entered(worker.events).variant or "the suite"
             raise BenchFileError(
                 f"importing {name} ended the process: {death.message}",
-                remedy="see its output above",
+                remedy="see its output above"
+                if death.output
+                else "look for what ends a process, like os._exit",
                 detail=death.output,
             )
         finally:

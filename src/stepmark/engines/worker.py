@@ -144,7 +144,7 @@ def _describe(request: Describe, emit: Emit) -> None:
         name = _name(request.sources[index])
         emit(
             Refused(
-                problem=f"{name} failed to import: {type(error).__name__}: {error}",
+                problem=f"{name} failed to import: {from_exception(error, Stage.IMPORT).message}",
                 remedy="fix the error above; the last frame of the traceback shows where",
                 detail=user_traceback(error),
             )
