@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -63,6 +64,22 @@ def test_a_suite_that_cannot_be_used() -> None:
 def test_a_confidence_that_nothing_has_is_refused() -> None:
     with pytest.raises(UsageError, match="not between 0 and 1"):
         sm.run(sm.Suite("empty"), confidence=1.0)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "says"),
+    [
+        ({"dtypes": "float32"}, "dtypes: 'float32' is text, not a list"),
+        ({"modes": "train"}, "modes: 'train' is text, not a list"),
+        ({"accept": "dead-work"}, "accept: 'dead-work' is text, not a list"),
+        ({"axes": {"features": 8}}, "axis 'features': 8 is not a list"),
+        ({"isolation": "apart"}, "no isolation 'apart'"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(chosen: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=says) as caught:
+        sm.run(make_suite(), **chosen)
+    assert caught.value.remedy
 
 
 def test_a_script_needs_no_main_guard(tmp_path: Path) -> None:

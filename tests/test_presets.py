@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from stepmark.errors import UsageError
@@ -41,6 +43,22 @@ def test_a_cells_time_is_limited_unless_the_user_says_how_long_or_how_often(pres
     assert make_settings(preset).cell_budget is not None
     assert make_settings(preset, budget=5.0).cell_budget is None
     assert make_settings(preset, launches=5).cell_budget is None
+
+
+@pytest.mark.parametrize(
+    ("chosen", "says"),
+    [
+        ({"launches": 0}, "launches: 0 leaves nothing to measure"),
+        ({"threads": 0}, "threads: 0 leaves nothing to measure"),
+        ({"timeout": 0.0}, "timeout: 0 leaves nothing to measure"),
+        ({"seed": "a"}, "seed: 'a' is not a whole number"),
+    ],
+)
+def test_settings_that_measure_nothing_are_refused(chosen: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=says) as caught:
+        make_settings("standard", **chosen)
+    assert caught.value.remedy
+    assert make_settings("standard", budget=0.0).budget == 0.0, "solo passes only"
 
 
 def test_threads_none_is_torchs_choice_not_the_presets() -> None:

@@ -8,14 +8,14 @@ from typing import Any
 
 import cloudpickle
 
-from stepmark.authoring.suite import Suite
+from stepmark.authoring.suite import Suite, several
 from stepmark.engines.local import LocalEngine
 from stepmark.measure.expand import Selection
 from stepmark.pipeline import Order, Watcher, measure
 from stepmark.presets import make_settings
 from stepmark.records.case import caches_named, modes_and_executions
 from stepmark.records.finding import finding_named
-from stepmark.records.settings import Isolation, Policy
+from stepmark.records.settings import Policy, isolation_named
 from stepmark.records.source import PickledSource
 from stepmark.result import Result
 from stepmark.store.location import store_url
@@ -62,7 +62,7 @@ def run(
         stop=None if stop else False,
         budget=None if budget is None else parse_duration(budget),
         seed=seed,
-        isolation=Isolation(isolation),
+        isolation=isolation_named(isolation),
         timeout=parse_duration(timeout),
         audit=None if audit else False,
     )
@@ -71,7 +71,12 @@ def run(
         settings=settings,
         policy=_policy(margin, confidence, accept),
         selection=_selection(
-            modes, cache, axes=axes or {}, condition=condition, dtypes=tuple(dtypes), preset=preset
+            several(modes, "modes"),
+            cache,
+            axes=axes or {},
+            condition=condition,
+            dtypes=several(dtypes, "dtypes"),
+            preset=preset,
         ),
         device=device,
         command=tuple(sys.argv),
@@ -90,5 +95,5 @@ def _selection(modes: Sequence[str], cache: str | None, **more: Any) -> Selectio
 
 
 def _policy(margin: str | float, confidence: float, accept: Sequence[str]) -> Policy:
-    accepted = tuple(finding_named(name).value for name in accept)
+    accepted = tuple(finding_named(name).value for name in several(accept, "accept"))
     return Policy(margin=parse_fraction(margin), confidence=parse_fraction(confidence), accepted=accepted)

@@ -33,7 +33,17 @@ def make_settings(preset: str, *, threads: int | None = 1, **chosen: Any) -> Set
     if preset not in PRESETS:
         raise UsageError(f"there is no preset '{preset}'", remedy=f"the presets are: {', '.join(PRESETS)}")
     given = {name: value for name, value in chosen.items() if value is not None}
+    _refuse_nothing({**given, "threads": 1 if threads is None else threads})
     if "budget" in given or "launches" in given:  # who says how long, or how often, is not cut short
         given.setdefault("launches", _LAUNCHES_OF_A_BUDGET)
         given["cell_budget"] = None
     return Settings(threads=threads, **{**PRESETS[preset], **given})
+
+
+def _refuse_nothing(given: dict[str, Any]) -> None:
+    """What leaves nothing to measure with, or no time to do it in."""
+    for name, like in (("launches", "3"), ("threads", "1"), ("timeout", "120s")):
+        if name in given and not given[name] > 0:
+            raise UsageError(f"{name}: {given[name]:g} leaves nothing to measure", remedy=f"write {like}")
+    if not isinstance(given.get("seed", 0), int):
+        raise UsageError(f"seed: {given['seed']!r} is not a whole number", remedy="write 0, or any other")

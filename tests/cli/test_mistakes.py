@@ -54,6 +54,7 @@ def test_mistakes_as_a_shell_sees_them(
         (("run", "demo", "--margin", "x"), "'x' is not a fraction", "1%"),
         (("run", "demo", "--margin", "3"), "'3' is not between 0 and 1", "1%"),
         (("run", "demo", "--budget", "soon"), "'soon' is not a duration", "90s"),
+        (("run", "demo", "--timeout", "0s"), "timeout: 0 leaves nothing to measure", "120s"),
         (("run", "demo", "--threads", "many"), "'many' is not a number of threads", "--threads auto"),
         (("run", "demo", "--fail-on", "sloer"), "no verdict or finding 'sloer'", "slower"),
         (("run", "demo", "--accept", "dead-wrok"), "no finding 'dead-wrok'", "did you mean dead-work?"),

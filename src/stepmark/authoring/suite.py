@@ -128,7 +128,7 @@ class Suite:
                     f"the needs of variant '{called}' cannot be called",
                     remedy="write a function of the point: needs=lambda c: stepmark.Needs(memory=...)",
                 )
-            expected = tuple(finding_named(each).value for each in _several(accepts, "accepts"))
+            expected = tuple(finding_named(each).value for each in several(accepts, "accepts"))
             self._add(Variant(name=called, build=function, baseline=baseline, needs=needs, accepts=expected))
             return function
 
@@ -213,7 +213,7 @@ def _axis_values(axis: str, given: Sequence[AxisValue]) -> tuple[AxisValue, ...]
         raise UsageError(f"'{axis}' cannot name an axis", remedy="rename it")
     if axis in RESERVED or iskeyword(axis):
         raise UsageError(f"'{axis}' cannot name an axis", remedy="rename it")
-    values = _several(given, f"axis '{axis}'")
+    values = several(given, f"axis '{axis}'")
     for value in values:
         if type(value) not in get_args(AxisValue) or (isinstance(value, float) and not math.isfinite(value)):
             raise UsageError(
@@ -229,14 +229,15 @@ def _axis_values(axis: str, given: Sequence[AxisValue]) -> tuple[AxisValue, ...]
 
 def _texts(values: Sequence[AxisValue], what: str) -> tuple[str, ...]:
     names: list[str] = []
-    for value in _several(values, what):
+    for value in several(values, what):
         if not isinstance(value, str):
             raise UsageError(f"{what}: {value!r} is not a name", remedy="write names, like 'float32'")
         names.append(value)
     return _listed(names, what)
 
 
-def _several(values: Iterable[T], what: str) -> tuple[T, ...]:
+def several(values: Iterable[T], what: str) -> tuple[T, ...]:
+    """A list, and neither a text, which would be its letters, nor one value by itself."""
     if isinstance(values, str):
         raise UsageError(f"{what}: '{values}' is text, not a list", remedy=f"write ['{values}']")
     if not isinstance(values, Iterable):
@@ -246,7 +247,7 @@ def _several(values: Iterable[T], what: str) -> tuple[T, ...]:
 
 def _listed(values: Iterable[T], what: str) -> tuple[T, ...]:
     """Values that tell cases apart: at least one, no two the same, nor the same in a case id."""
-    listed = _several(values, what)
+    listed = several(values, what)
     if not listed:
         raise UsageError(f"{what}: there are no values", remedy="give at least one")
     if len(set(listed)) < len(listed) or len({str(value) for value in listed}) < len(listed):

@@ -50,10 +50,11 @@ one_case_options = together(
 def settings_of(options: dict[str, Any]) -> Settings:
     """Seed, launches, threads and timeout, as they were given."""
     from stepmark.cli.options import threads_of
-    from stepmark.records.settings import Settings
+    from stepmark.presets import make_settings
     from stepmark.units import parse_duration
 
-    return Settings(
+    return make_settings(
+        "standard",
         seed=options["seed"],
         launches=options["launches"],
         threads=threads_of(options["threads"]),

@@ -216,6 +216,8 @@ def _override(axis: Axis, given: str | Sequence[AxisValue] | None) -> Axis:
         return axis
     if isinstance(given, str):
         given = [_value(axis, text.strip()) for text in given.split(",") if text.strip()]
+    if not isinstance(given, Iterable):
+        raise UsageError(f"axis '{axis.name}': {given!r} is not a list", remedy=f"write [{given!r}]")
     values = tuple(given)
     if not values:
         raise UsageError(f"axis '{axis.name}' was given no values", remedy=f"write --set {axis.name}=1,2")

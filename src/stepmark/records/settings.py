@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from msgspec.structs import replace
 
+from stepmark.errors import UsageError
 from stepmark.records.record import Record
 
 
@@ -20,6 +21,13 @@ class Isolation(StrEnum):
     ALONE = "alone"
     """Each in its own process, one after the other: for variants that do not fit on the device together. What
     the machine does meanwhile does not cancel either."""
+
+
+def isolation_named(name: str) -> Isolation:
+    """The isolation of this name, as users write it."""
+    if name not in [*Isolation]:
+        raise UsageError(f"there is no isolation '{name}'", remedy=f"use: {', '.join(Isolation)}")
+    return Isolation(name)
 
 
 class Settings(Record, frozen=True, kw_only=True):
