@@ -70,14 +70,7 @@ def run(
         sources=(PickledSource(payload=cloudpickle.dumps(suite), path=tuple(sys.path)),),
         settings=settings,
         policy=_policy(margin, confidence, accept),
-        selection=_selection(
-            several(modes, "modes"),
-            cache,
-            axes=axes or {},
-            condition=condition,
-            dtypes=several(dtypes, "dtypes"),
-            preset=preset,
-        ),
+        selection=_selection(modes, cache, dtypes, axes=axes or {}, condition=condition, preset=preset),
         device=device,
         command=tuple(sys.argv),
     )
@@ -89,9 +82,12 @@ def run(
         engine.close()
 
 
-def _selection(modes: Sequence[str], cache: str | None, **more: Any) -> Selection:
-    kinds, executions = modes_and_executions(modes)
-    return Selection(modes=kinds, executions=executions, caches=caches_named(cache), **more)
+def _selection(modes: Sequence[str], cache: str | None, dtypes: Sequence[str], **more: Any) -> Selection:
+    kinds, executions = modes_and_executions(several(modes, "modes"))
+    regimes = caches_named(cache)
+    return Selection(
+        modes=kinds, executions=executions, caches=regimes, dtypes=several(dtypes, "dtypes"), **more
+    )
 
 
 def _policy(margin: str | float, confidence: float, accept: Sequence[str]) -> Policy:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepmark.authoring.inputs import Input, ones, rand, randint, randn, zeros
+from stepmark.errors import BenchFileError
 from stepmark.instruments.torch_inputs import make_inputs, torch_dtype
 
 CPU = torch.device("cpu")
@@ -110,7 +111,7 @@ def test_inputs_are_put_on_the_device() -> None:
 def test_dtypes_by_name() -> None:
     assert torch_dtype("bfloat16") is torch.bfloat16
     for name in ("flaot32", "nn", "tensor"):
-        with pytest.raises(ValueError, match=f"torch has no dtype '{name}'"):
+        with pytest.raises(BenchFileError, match=f"torch has no dtype '{name}'"):
             torch_dtype(name)
 
 

@@ -38,6 +38,7 @@ from stepmark.instruments.prediction import refuse_hopeless
 from stepmark.instruments.torch_evidence import declared, evidence_of
 from stepmark.instruments.torch_inputs import make_inputs, torch_dtype
 from stepmark.instruments.torch_iteration import Iteration, under
+from stepmark.instruments.torch_optimizer import make_optimizer
 from stepmark.measure.program import Call, Program
 from stepmark.records.case import Cache, Case, Cell, Execution, Mode
 from stepmark.records.evidence import Evidence
@@ -48,7 +49,7 @@ from stepmark.records.sample import Layout, Total
 def bind(variant: Variant, case: Case, *, seed: int, repeats: int = REPEATS) -> Program:
     """Build the variant at the case's point and turn it into a program: a graph holds short calls that often.
     Nothing is run yet."""
-    device, dtype = torch.device(case.cell.device), _dtype_of(case.cell)
+    device, dtype = torch.device(case.cell.device), torch_dtype(case.cell.dtype)
     if device.type == "cuda" and device.index is not None:
         torch.cuda.set_device(device)  # Triton's kernels, new streams and a mere "cuda" go to the current one
     point = Point(case, device=device, dtype=dtype, seed=seed)
@@ -63,14 +64,6 @@ def bind(variant: Variant, case: Case, *, seed: int, repeats: int = REPEATS) -> 
     if case.cell.execution is Execution.GRAPH:
         program = capture(program, device, repeats=1 if is_cold else repeats)
     return cold(program, device) if is_cold else program
-
-
-def _dtype_of(cell: Cell) -> torch.dtype:
-    """The dtype of all cases of a cell: where torch has none of that name, none of them can be measured."""
-    try:
-        return torch_dtype(cell.dtype)
-    except ValueError as error:
-        raise BenchFileError(str(error)) from None
 
 
 def _as_executed(workload: Workload, execution: Execution) -> Workload:
@@ -162,21 +155,6 @@ IN_DTYPE: Mapping[torch.dtype, Callable[[torch.nn.Module], torch.nn.Module]] = {
 """These leave complex numbers alone, of which `to(dtype)` would keep the real parts only."""
 
 
-def _refuse_stepless(optimizer: Any) -> None:
-    """The optimizer's phase is its step alone, called without arguments."""
-    step = getattr(optimizer, "step", None)
-    if not callable(step):
-        raise TypeError(
-            f"the optimizer is of type {type(optimizer).__name__} and has no step to call: of several make "
-            "one object with a step that calls theirs"
-        )
-    if isinstance(optimizer, torch.optim.LBFGS):
-        raise TypeError(
-            "LBFGS calls forward and backward inside its own step, which has no phases then: measure the "
-            "whole of it as an operation, sm.Ops({'step': lambda: optimizer.step(closure)}), modes=['ops']"
-        )
-
-
 def _moved(module: torch.nn.Module, device: torch.device, dtype: torch.dtype) -> torch.nn.Module:
     module = module.to(device=device)
     return IN_DTYPE[dtype](module) if dtype in IN_DTYPE else module.to(dtype=dtype)
@@ -239,11 +217,7 @@ class _BoundStep:
                 "function holds are not seen), give an input requires_grad=True (stepmark versus: --input "
                 "64x1024:grad), or measure it with modes=['forward'] (--mode forward)"
             )
-        if self._make_optimizer and not trainable:
-            raise ValueError("this step has an optimizer but no parameters to train")
-        optimizer = self._make_optimizer(trainable) if self._make_optimizer else None
-        if self._make_optimizer:
-            _refuse_stepless(optimizer)
+        optimizer = make_optimizer(self._make_optimizer, trainable) if self._make_optimizer else None
         if capturable:
             make_capturable(optimizer)
         iteration = self._iteration(leaves, updated=optimizer is not None)

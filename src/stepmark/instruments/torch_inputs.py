@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from stepmark.authoring.inputs import Input
+from stepmark.errors import BenchFileError
 
 
 def make_inputs(
@@ -63,5 +64,5 @@ def torch_dtype(name: str) -> torch.dtype:
     """`float32` as torch.float32."""
     dtype = getattr(torch, name, None)
     if not isinstance(dtype, torch.dtype):
-        raise ValueError(f"torch has no dtype '{name}': write one like float32")  # noqa: TRY004 - the user named it wrongly
+        raise BenchFileError(f"torch has no dtype '{name}': write one like float32")
     return dtype
