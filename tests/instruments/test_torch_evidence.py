@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 import torch
 from torch import nn
@@ -26,6 +27,15 @@ def test_parameters_are_counted_and_weighed() -> None:
     found = evidence(module)
     assert (found.layout, found.parameters, found.trainable_parameters) == (LAYOUT, 44 + 8, 44)
     assert found.parameter_bytes == 44 * 4 + 8 * 8
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors is in prototype stage")
+@pytest.mark.parametrize(("layout", "shape"), [(torch.strided, (9,)), (torch.jagged, (3, 3))])
+def test_a_nested_tensor_has_the_shape_of_what_it_holds(layout: torch.layout, shape: tuple[int, ...]) -> None:
+    nested = torch.nested.nested_tensor([torch.zeros(2, 3), torch.zeros(1, 3)], layout=layout)
+    facts = tensor_facts(nested)
+    assert (facts.shape, facts.dtype) == (shape, "float32")
+    assert msgspec.json.decode(msgspec.json.encode(facts), type=TensorFacts) == facts
 
 
 def test_the_state_of_an_optimizer_is_weighed_after_its_first_step() -> None:

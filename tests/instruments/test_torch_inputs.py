@@ -132,5 +132,7 @@ def test_a_dtype_may_be_torchs_own() -> None:
     assert made.dtype is torch.int32
 
 
-def test_a_text_is_one_input_and_not_its_letters() -> None:
+def test_a_text_and_a_packed_sequence_are_one_input() -> None:
     assert make("mean") == ("mean",)
+    packed = torch.nn.utils.rnn.pack_padded_sequence(torch.randn(5, 2, 8), torch.tensor([5, 3]))
+    assert make(packed) == (packed,)

@@ -69,8 +69,10 @@ def declared(workload: Step | Ops) -> Declared:
 
 
 def tensor_facts(tensor: torch.Tensor) -> TensorFacts:
+    """A nested tensor has sizes that are no numbers, or none at all: the shape is then of what it holds."""
+    held = tensor.values() if tensor.is_nested else tensor
     return TensorFacts(
-        shape=tuple(tensor.shape), dtype=str(tensor.dtype).removeprefix("torch."), device=str(tensor.device)
+        shape=tuple(held.shape), dtype=str(tensor.dtype).removeprefix("torch."), device=str(tensor.device)
     )
 
 

@@ -10,13 +10,16 @@ import torch
 from stepmark.authoring.inputs import Input
 from stepmark.errors import BenchFileError
 
+ONE = (str, torch.nn.utils.rnn.PackedSequence)
+"""Sequences that are one input and not several."""
+
 
 def make_inputs(
     described: Any, *, device: torch.device, dtype: torch.dtype, seed: int
 ) -> tuple[torch.Tensor | Any, ...]:
     """Tensors on the device; made on the CPU so that every device sees the same values."""
     generator = torch.Generator().manual_seed(seed)
-    several = isinstance(described, Sequence) and not isinstance(described, str)
+    several = isinstance(described, Sequence) and not isinstance(described, ONE)
     each = described if several else (described,)
     for one in each:
         _refuse_inside(one)

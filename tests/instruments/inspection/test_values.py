@@ -70,6 +70,9 @@ def test_other_layouts_are_looked_at_where_they_have_values() -> None:
     assert found.nan == 1
     assert (found := look(torch.zeros(4).to(torch.float8_e4m3fn))) is not None
     assert found.zero
+    nested = torch.nested.nested_tensor([torch.zeros(2, 3), torch.zeros(1, 3)], layout=torch.jagged)
+    assert (found := look(nested)) is not None
+    assert (found.zero, found.elements) == (True, 9)
 
 
 def test_ones_among_the_zeros_of_a_sparse_tensor_are_not_the_same_everywhere() -> None:

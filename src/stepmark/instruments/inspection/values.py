@@ -75,6 +75,8 @@ def _finite(value: float) -> bool:
 def _floats(tensor: torch.Tensor) -> torch.Tensor | None:
     """Its floating-point numbers in a row, in a dtype that can be compared."""
     values = tensor.detach()
+    if values.is_nested:
+        values = values.values()
     if values.layout is torch.sparse_coo:
         values = values._values()
     if values.layout is not torch.strided or values.device.type == "meta":
