@@ -83,6 +83,12 @@ def test_an_unknown_ending(result: Result, tmp_path: Path) -> None:
         result.save(tmp_path / "result.xlsx")
 
 
+def test_a_place_that_cannot_be_written(result: Result, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"cannot write .*result\.json: No such file or directory") as caught:
+        result.save(tmp_path / "nowhere" / "result.json")
+    assert caught.value.remedy
+
+
 def test_to_frame(result: Result) -> None:
     pytest.importorskip("pandas")
     frame = result.to_frame()

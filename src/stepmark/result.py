@@ -54,9 +54,9 @@ class Result:
     def save(self, target: str | Path) -> None:
         """Write to a file by its ending (.json, .jsonl, .csv, .md, .txt), or copy the run into a store
         (.db, .sqlite, or a database URL)."""
-        text = str(target)
-        if "://" in text or text.endswith((".db", ".sqlite")):
-            self._copy_to_store(text)
+        place = str(target)
+        if "://" in place or place.endswith((".db", ".sqlite")):
+            self._copy_to_store(place)
             return
         path = Path(target)
         if path.suffix not in _FORMAT_OF_SUFFIX:
@@ -64,7 +64,11 @@ class Result:
                 f"'{path.name}' has an ending stepmark does not write",
                 remedy=f"use one of: {', '.join([*_FORMAT_OF_SUFFIX, '.db'])}",
             )
-        path.write_text(self.render(_FORMAT_OF_SUFFIX[path.suffix]), encoding="utf-8")
+        text = self.render(_FORMAT_OF_SUFFIX[path.suffix])
+        try:
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"cannot write {path}: {error.strerror}", remedy="name another file") from None
 
     def _copy_to_store(self, place: str) -> None:
         from stepmark.store.location import store_url

@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 from platformdirs import user_cache_path
 
 from stepmark.cli import cli
+from stepmark.cli.html_file import checked_html
 from stepmark.errors import UsageError
 from stepmark.records.run import Recording
 from stepmark.store.store import Store
@@ -72,6 +73,16 @@ def test_it_opens_the_browser_when_asked(store: str, tmp_path: Path, monkeypatch
 def test_a_place_that_cannot_be_is_refused(store: str, tmp_path: Path, name: str, problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
         invoke("report", "--store", store, "--html", str(tmp_path / name))
+
+
+def test_a_place_that_may_not_be_written_is_refused_before_anything_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != tmp_path)
+    with pytest.raises(UsageError, match=r"out\.html cannot be written: Permission denied"):
+        checked_html(str(tmp_path / "out.html"))
+    (tmp_path / "ours.html").write_text("")
+    assert checked_html(str(tmp_path / "ours.html")) == tmp_path / "ours.html"
 
 
 @pytest.mark.process

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from stepmark.errors import UsageError
@@ -14,7 +15,7 @@ def default_name(run_id: str) -> Path:
 
 
 def checked_html(named: str | None) -> Path | None:
-    """The file that --html names, if its folder is there."""
+    """The file that --html names, if its folder is there and it may be written."""
     if named is None:
         return None
     path = Path(named)
@@ -22,6 +23,8 @@ def checked_html(named: str | None) -> Path | None:
         raise UsageError(f"{named} is a folder", remedy=f"name a file in it: {path / 'report.html'}")
     if not path.parent.is_dir():
         raise UsageError(f"there is no folder {path.parent}", remedy="make it first, or name another")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise UsageError(f"{path} cannot be written: Permission denied", remedy="name another file")
     return path
 
 
