@@ -59,7 +59,20 @@ def test_without_a_terminal_a_line_says_how_far_it_is(
     display.begins(replace(recording.run, settings=replace(recording.run.settings, budget=90.0)), 0)
     display.advances(recording.launches[0], 3, 4536)
     said = capsys.readouterr().err
-    assert re.fullmatch(r"stepmark: measuring, 3 trials done, at most \d+ s left\n", said)
+    assert re.fullmatch(r"stepmark: measuring, 3 trials done, about \d+ s left\n", said)
+
+
+def test_no_upper_bound_is_promised_where_fresh_launches_may_confirm(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A flagged cell of a sweep gets launches that nobody counted before."""
+    recording = make_recording(num_launches=2)
+    moments = iter(range(0, 1000, 10))
+    monkeypatch.setattr("stepmark.cli.progress.time.monotonic", lambda: float(next(moments)))
+    display = LineDisplay()
+    display.begins(recording.run, 0)
+    display.advances(recording.launches[0], 99, 99)
+    assert "at most" not in capsys.readouterr().err
 
 
 def test_what_a_case_says_cannot_command_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -166,7 +166,7 @@ class LineDisplay(ProgressDisplay):
         if time.monotonic() - self._said >= _PLAIN_INTERVAL:
             self._said = time.monotonic()
             left = self._forecast.left(total - done)
-            ahead = self._forecast.over if left is None else f"at most {_short(left)} left"
+            ahead = self._forecast.over if left is None else f"about {_short(left)} left"
             parts = [DOING, f"{self._forecast.count(done, total)} done", *([ahead] if ahead else [])]
             click.echo(f"stepmark: {', '.join(parts)}", err=True)
 
