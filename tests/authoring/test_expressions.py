@@ -76,7 +76,7 @@ def test_what_is_no_expression_is_refused(text: str) -> None:
 
 
 def test_an_unknown_name_says_how_names_are_written() -> None:
-    with pytest.raises(NameError, match="no module 'nn' can be imported: write names in full"):
+    with pytest.raises(UsageError, match="no module 'nn' can be imported: write full names"):
         evaluate("nn.Linear(4, 4)")
 
 

@@ -76,9 +76,9 @@ def evaluate(expression: str) -> Any:
         inside = error.__traceback__ and error.__traceback__.tb_next
         if inside is None or inside.tb_next is not None:  # raised by what the expression calls
             raise
-        raise NameError(
-            f"no module '{error.name}' can be imported: write names in full, like torch.nn.Linear(8, 8), and "
-            "have modules of your own in the current folder"
+        raise UsageError(
+            f"'{expression}': no module '{error.name}' can be imported: write full names, like torch.nn.GELU",
+            remedy="have modules of your own in the current folder",
         ) from None
 
 
