@@ -18,7 +18,7 @@ from stepmark.authoring.workload import Ops, Step
 from stepmark.errors import Uncapturable
 from stepmark.instruments.event_clock import EventInstrument
 from stepmark.instruments.fake import FakeInstrument
-from stepmark.instruments.graph_capture import REPEATS, WARM_UP, Replay, capture, graphs_of, make_capturable
+from stepmark.instruments.graph_capture import REPEATS, WARM_UP, Replay, capture, make_capturable
 from stepmark.instruments.torch_binding import bind
 from stepmark.measure.failures import from_exception
 from stepmark.measure.program import Program
@@ -28,6 +28,10 @@ from stepmark.records.evidence import Evidence
 from stepmark.records.outcome import Outcome, Stage
 
 CPU = torch.device("cpu")
+
+
+def graphs_of(program: Program) -> list[Replay]:
+    return [call for call in program.calls if isinstance(call, Replay)]
 
 
 def test_a_step_becomes_one_graph_and_its_whole_the_only_phase() -> None:
@@ -45,7 +49,7 @@ def test_a_step_becomes_one_graph_and_its_whole_the_only_phase() -> None:
     layout = captured.layout
     assert (layout.phases, layout.primary, layout.whole) == (("step",), "step", None)
     assert captured.prepare is None
-    assert len(graphs_of(captured.calls)) == 1
+    assert len(graphs_of(captured)) == 1
     assert captured.inspect is not None
     assert captured.inspect() == Evidence(layout=captured.layout, parameters=7)
 
@@ -147,8 +151,8 @@ def test_operations_have_a_graph_each() -> None:
     program = FakeInstrument().operations({"quantize": 1, "product": 2})
     captured = capture(program, CPU)
     assert captured.layout == program.layout
-    assert len(graphs_of(captured.calls)) == 2
-    assert all(replay.pool is None for replay in graphs_of(captured.calls)), "nothing has run yet"
+    assert len(graphs_of(captured)) == 2
+    assert all(replay.pool is None for replay in graphs_of(captured)), "nothing has run yet"
 
 
 def test_optimizers_are_told_to_count_on_the_device() -> None:
@@ -203,7 +207,7 @@ def test_replays_are_timed(mode: Mode) -> None:
     for _ in range(2):
         totals = run_block(program, (3,) * len(program.layout.phases), clock)
     assert all(total > 0 for total in totals)
-    assert all(replay.pool is not None for replay in graphs_of(program.calls))
+    assert all(replay.pool is not None for replay in graphs_of(program))
 
 
 @pytest.mark.gpu

@@ -69,12 +69,12 @@ class ScriptedLane:
 
     def build(self) -> Sequence[Event]:
         self._enter(Stage.BUILD, None)
-        return [Built(variant=self.variant, layout=LAYOUT, clock_seconds=1e-7)]
+        return [Built(variant=self.variant, layout=LAYOUT)]
 
     def warm_up(self) -> Sequence[Event]:
         self._enter(Stage.WARMUP, None)
         warmup = Warmup(iterations=1, nanoseconds=pack([self.block_time]), settled=True)
-        return [Warmed(variant=self.variant, warmup=warmup, iterations=self.iterations)]
+        return [Warmed(variant=self.variant, warmup=warmup, iterations=self.iterations, clock_seconds=1e-7)]
 
     def renew(self, number: int) -> Sequence[Event]:
         self._enter(Stage.BUILD, number)

@@ -59,7 +59,14 @@ def test_building_binds_and_runs_nothing() -> None:
     assert bound == [True]
     assert built.variant == "dense"
     assert built.layout.phases == ("step", "forward", "backward")
-    assert built.clock_seconds == pytest.approx(10e-9), "one reading between a step's first and last"
+
+
+def test_the_clocks_cost_is_known_when_the_lane_is_warm() -> None:
+    fake = FakeInstrument(reading=10)
+    lane = hosted(fake, lambda: fake.step({"forward": 1000, "backward": 1000}))
+    lane.build()
+    warmed = only(Warmed, lane.warm_up())
+    assert warmed.clock_seconds == pytest.approx(10e-9), "one reading between a step's first and last"
 
 
 @pytest.mark.parametrize("error", [ValueError("no such layer"), SystemExit(2), KeyboardInterrupt()])

@@ -243,6 +243,15 @@ def test_the_cost_of_the_clock_is_shared_by_a_batch() -> None:
     assert clock_cost(fake.operations({"a": 10**6, "b": 10**6}), fake, iterations=200) == pytest.approx(1e-9)
 
 
+def test_ten_times_the_work_in_a_call_share_the_cost_of_the_clock() -> None:
+    fake = FakeInstrument(reading=100)
+    inner = fake.operations({"a": 10**6})
+    program = dataclasses.replace(inner, calls=(TenTimes(inner.calls[0]),))
+    assert clock_cost(program, fake) == pytest.approx(0.5e-9), "not yet known"
+    program.iterate()
+    assert clock_cost(program, fake) == pytest.approx(0.05e-9)
+
+
 def test_the_programs_own_calls_do_not_run_for_it() -> None:
     seen: list[bool] = []
     program = spying(seen, lambda: True, stepped=True)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -207,8 +207,3 @@ def _waits_refused(really: bool) -> Iterator[None]:
         yield
     finally:
         torch.cuda.set_sync_debug_mode(before)
-
-
-def graphs_of(calls: Sequence[Call]) -> list[Replay]:
-    """The replays among a program's calls: who counts memory asks them for their pools."""
-    return [call for call in calls if isinstance(call, Replay)]

@@ -162,7 +162,7 @@ class _LaneNotes:
             rounds=pack(block.round for block in self.blocks),
             flag_changes=tuple(self.changes),
             watch=lane_watch(self.blocks, self.spoiled),
-            clock_seconds=self.built.clock_seconds if self.built else 0.0,
+            clock_seconds=self.warmed.clock_seconds if self.warmed else 0.0,
             failure=replace(self.failure, launch=launch) if self.failure else None,
         )
 

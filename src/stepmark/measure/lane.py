@@ -137,14 +137,15 @@ class HostedLane:
 
     def _build(self) -> Built:
         self._program = self._bind()
-        cost = clock_cost(self._program, self._instrument)
-        return Built(variant=self._variant, layout=self._program.layout, clock_seconds=cost)
+        return Built(variant=self._variant, layout=self._program.layout)
 
     def _warm_up(self) -> Warmed:
         warmup = self._until_steady()
         self._leave_nothing_behind()
         self._process.settle()
-        return Warmed(variant=self._variant, warmup=warmup, iterations=self._iterations)
+        # Only now is it known how often a graph holds a call, among which its clock's cost is divided.
+        cost = clock_cost(self._program, self._instrument)
+        return Warmed(variant=self._variant, warmup=warmup, iterations=self._iterations, clock_seconds=cost)
 
     def _renew(self, number: int) -> Spoiled | None:
         spoiled = self._spoiled(number)

@@ -61,7 +61,6 @@ class Entered(Record, frozen=True, kw_only=True, tag="entered"):
 class Built(Record, frozen=True, kw_only=True, tag="built"):
     variant: str
     layout: Layout
-    clock_seconds: float
 
 
 class Warmed(Record, frozen=True, kw_only=True, tag="warmed"):
@@ -69,6 +68,7 @@ class Warmed(Record, frozen=True, kw_only=True, tag="warmed"):
     warmup: Warmup
     iterations: tuple[int, ...]
     """Block size per phase from now on."""
+    clock_seconds: float
 
 
 class RoundBegan(Record, frozen=True, kw_only=True, tag="round"):
