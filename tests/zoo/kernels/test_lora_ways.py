@@ -84,6 +84,17 @@ def test_a_plan_is_remembered_by_its_sizes(device: str) -> None:
     assert plan_for(case.x, case.layer) is not plan_for(case.x.half(), case.layer)
 
 
+@pytest.mark.parametrize("precision", ["highest", "high"])
+def test_factors_of_float32_are_rounded_where_torch_rounds_them(precision: str) -> None:
+    case = drawn((5,), 16, 32, 4, dtype=torch.float32, device="cpu")
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(precision)
+    try:
+        assert plan_for(case.x, case.layer).sizes.precision == {"highest": "ieee", "high": "tf32"}[precision]
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
 def test_plans_are_forgotten_when_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lora_ways, "MOST_PLANS", 3)
     monkeypatch.setattr(lora_ways, "_plans", {})

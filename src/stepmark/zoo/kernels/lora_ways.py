@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -201,12 +201,22 @@ def _call(make: Callable[[], Callable[..., object]], *given: object) -> Callable
 
 _plans: dict[tuple[object, ...], Plan] = {}
 
+_matmul: Any = torch.backends.cuda.matmul
+_TF32 = ("fp32_precision", "tf32") if hasattr(_matmul, "fp32_precision") else ("allow_tf32", True)
+"""Since torch 2.9 each backend has a word for it, beside which the older switch may not be asked."""
+
+
+def _has_tf32() -> bool:
+    """Whether torch's products of float32 round their factors, so that the kernels may as well."""
+    name, yes = _TF32
+    return bool(getattr(_matmul, name) == yes)
+
 
 def plan_for(x: Tensor, layer: Adapted, *, only_kernels: bool = False) -> Plan:
     """Remembered by the sizes; x is dense in its rows."""
     weight, bias, a, b, _ = layer
     precision = DTYPES[x.dtype]
-    if precision == "ieee" and torch.backends.cuda.matmul.fp32_precision == "tf32":
+    if precision == "ieee" and _has_tf32():
         precision = "tf32"
     place = (x.shape, a.shape, b.shape, precision, weight is None, bias is None, only_kernels)
     plan = _plans.get(place)
