@@ -11,6 +11,8 @@ Assumptions.  The interval of a single look keeps its own level (student.py). Th
 Source.       Lan and DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 70 (1983), for
               spending; Jennison and Turnbull, "Repeated confidence intervals", JRSS B 51 (1989), for
               intervals that hold at every look.
+Set apart.    A cell that is measured again in separate processes begins its looks anew: those it had before
+              come on top, EARLY of alpha at most.
 Costs.        The last interval after 28 launches has a confidence of 95.6 % instead of 95 % and is 3 % wider.
               Exact boundaries, which use the correlation of looks, would win back a part of that.
 Unfinished.   A report on a run that goes on, or was stopped by hand and may be resumed, is a look beside the
