@@ -45,6 +45,15 @@ def test_other_work_has_another_fingerprint() -> None:
     assert len(set(prints)) == len(prints)
 
 
+@pytest.mark.filterwarnings("ignore:.*jit.script:DeprecationWarning")  # torch's own, in what jvp imports
+def test_tensors_without_numbers_are_neither_copied_to_nor_worked_on() -> None:
+    x, layer = torch.randn(8, 32), nn.Linear(32, 32)
+    (log,) = logged(lambda: torch.func.jvp(layer, (x,), (x,)))  # learns a shape from tensors on "meta"
+    assert log.copied == []
+    (log,) = logged(lambda: layer.weight.to("meta") @ layer.weight.to("meta"))
+    assert (log.calls, log.flops, log.traffic, log.copied) == (0, 0.0, 0.0, [])
+
+
 def test_the_engine_is_told_apart_from_what_runs_around_it() -> None:
     w = torch.ones(4, 4, requires_grad=True)
     forward, backward = logged(lambda: (w @ w).sum(), lambda: torch.autograd.backward((w @ w).sum()))

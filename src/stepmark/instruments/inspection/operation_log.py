@@ -124,7 +124,7 @@ class OperationLog(TorchDispatchMode):  # type: ignore[no-untyped-call]
         begin = perf_counter_ns()
         result = func(*args, **kwargs)
         taken = perf_counter_ns() - begin
-        if not what.silent and self.phases:
+        if not what.silent and self.phases and not _is_shape_only(result):
             with torch._C.DisableTorchFunction():
                 use = self.phases[-1].uses[what.name]
                 use.calls += 1
@@ -238,6 +238,11 @@ def _tensors(value: Any) -> Iterator[torch.Tensor]:
     elif isinstance(value, list | tuple):
         for one in value:
             yield from _tensors(one)
+
+
+def _is_shape_only(result: Any) -> bool:
+    """Tensors without numbers: forward differentiation makes some of its arguments, to learn a shape."""
+    return any(tensor.device.type == "meta" for tensor in _tensors(result))
 
 
 def _dtype_name(tensors: Sequence[torch.Tensor]) -> str:
