@@ -1,7 +1,7 @@
 """gradients-accumulate: a backward pass added to the gradients of the iteration before.
 
-Evidence. Leaves of the graph that still had a gradient when the first backward pass of the second inspected
-          iteration reached them.
+Evidence. Leaves of the graph that still had a gradient, other than zeros, when the first backward pass of the
+          second inspected iteration reached them.
 Why.      Adding to a gradient reads and writes it once more than storing a new one, and the numbers that an
           optimizer sees grow from iteration to iteration. Where gradients are meant to accumulate, all
           micro-batches belong into one iteration.

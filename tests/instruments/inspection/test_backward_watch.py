@@ -180,6 +180,20 @@ def test_gradients_that_were_never_cleared_are_counted() -> None:
     assert gradients(Loop(clear=False).ops(), Mode.OPS).present_before == 2
 
 
+@pytest.mark.parametrize("clear_first", [True, False])
+def test_gradients_that_were_set_to_zero_are_not_those_of_the_iteration_before(clear_first: bool) -> None:
+    layer, x = nn.Linear(4, 4), torch.ones(2, 4)
+
+    def backward() -> None:
+        if clear_first:
+            layer.zero_grad(set_to_none=False)
+        layer(x).sum().backward()
+        if not clear_first:
+            layer.zero_grad(set_to_none=False)
+
+    assert gradients(Ops({"backward": backward}), Mode.OPS).present_before == 0
+
+
 def test_a_graph_that_is_traversed_again_is_recognised() -> None:
     assert gradients(Loop(retain=True).ops(), Mode.OPS).same_graph
     assert not gradients(Loop(keep=True).ops(), Mode.OPS).same_graph

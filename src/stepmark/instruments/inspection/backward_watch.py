@@ -114,7 +114,7 @@ class BackwardWatch:
         if accumulates:
             wanted = list(tensors_in(args[3])) if len(args) > 3 else []
             for leaf in wanted or leaves_among(nodes):
-                self._leaves.setdefault(id(leaf), leaf.grad is not None)
+                self._leaves.setdefault(id(leaf), leaf.grad is not None and not is_zero(leaf.grad))
         ends = {root.grad_fn for root in roots}
         for node in nodes:
             if type(node).__name__ != ACCUMULATE:
