@@ -2,10 +2,11 @@
 
 Evidence. Where an optimizer was declared or one of torch's stepped: none of its parameters has other values
           afterwards although some have a gradient; or none of them has a gradient and none changed; or none
-          of them belongs to the step. In float16 and bfloat16 an update may be lost in rounding, so that
-          unchanged values are a warning there. Of named operations without an optimizer of torch's, one that
-          is called an optimizer and dispatched nothing in no time (does_nothing.py), or computed something,
-          wrote nothing and returned nothing: a warning, as a kernel may have written unseen.
+          of them belongs to the step. One that may gather gradients first is watched for 16 steps. In float16
+          and bfloat16 an update may be lost in rounding, so that unchanged values are a warning there. Of
+          named operations without an optimizer of torch's, one that is called an optimizer and dispatched
+          nothing in no time (does_nothing.py), or computed something, wrote nothing and returned nothing: a
+          warning, as a kernel may have written unseen.
 Why.      A step without an update is not a training step.
 """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from stepmark.authoring.inputs import randn
 from stepmark.authoring.workload import Ops, Step
 from stepmark.records.case import Mode
 from stepmark.records.inspection import OptimizerFacts
-from tests.instruments.inspection.bound import inspected
+from tests.instruments.inspection.bound import inspected, stepped
 
 
 def optimized(optimizer: Any, module: nn.Module | None = None) -> OptimizerFacts:
@@ -81,6 +82,45 @@ class Delegating(Plain):
 @pytest.mark.parametrize("optimizer", [Plain, Delegating])
 def test_an_optimizer_that_is_not_torchs_is_known_by_what_it_does(optimizer: Any) -> None:
     assert optimized(optimizer) == OptimizerFacts(steps=1, parameters=2, with_gradient=2, changed=2)
+
+
+class Gathering(Plain):
+    """One that updates after every so many passes."""
+
+    def __init__(self, parameters: Iterable[Tensor], *, passes: int) -> None:
+        super().__init__(parameters)
+        self.gathered = [torch.zeros_like(one) for one in self.parameters]
+        self.passes, self.seen = passes, 0
+
+    def step(self) -> None:
+        self.seen += 1
+        for one, gathered in zip(self.parameters, self.gathered, strict=True):
+            assert one.grad is not None
+            gathered.add_(one.grad)
+            if self.seen % self.passes == 0:
+                one.data.sub_(gathered)
+                gathered.zero_()
+
+
+@pytest.mark.parametrize("passes", [2, 8, 16])
+def test_an_optimizer_that_gathers_gradients_is_watched_until_it_updates(passes: int) -> None:
+    optimizer = partial(Gathering, passes=passes)
+    found = inspected(
+        Step(nn.Linear(4, 4), inputs=randn(2, 4), loss=torch.sum, optimizer=optimizer)
+    ).optimizer
+    assert found is not None
+    assert (found.with_gradient, found.changed) == (2, 2)
+    assert found.steps <= passes
+
+
+def test_weights_are_as_before_when_an_optimizer_was_waited_for() -> None:
+    layer = nn.Linear(4, 4)
+    optimizer = partial(Gathering, passes=8)
+    program = stepped(Step(layer, inputs=randn(2, 4), loss=torch.sum, optimizer=optimizer))
+    before = layer.weight.detach().clone()
+    assert program.examine is not None
+    program.examine()
+    assert torch.equal(layer.weight, before)
 
 
 def test_an_idle_optimizer_that_is_not_torchs_changes_nothing() -> None:

@@ -1,9 +1,9 @@
 """Examining: two iterations of a step under instruments.
 
 The first runs under the heavy ones: the log of operations, created data, threads that go on working.
-The second has light ones: graphs, gradients, optimizers, memory that stays. Compiled code runs as it was
-written in both. Whatever the iterations change is put back; whatever goes wrong ends as the inspection's
-problem, never as the case's.
+The second has light ones: graphs, gradients, optimizers, memory that stays; more follow only where an
+optimizer changed nothing. Compiled code runs as it was written in all of them. Whatever the iterations change
+is put back; whatever goes wrong ends as the inspection's problem, never as the case's.
 """
 
 from __future__ import annotations
@@ -102,7 +102,6 @@ class _Examination:
             second.run()
             self._note(
                 gradients=graphs.facts() if subject.trains or graphs.passes else None,
-                optimizer=optimizers.facts(),
                 degenerate=(*self.seen.degenerate, *second.degenerate),
                 memory=replace(self.seen.memory, kept=second.kept, kept_before=second.kept_before),
                 foreign_streams=any(_strays(first, second)),
@@ -115,6 +114,8 @@ class _Examination:
                 host_seconds=second.host_seconds,
                 device_seconds=second.device_seconds,
             )
+            second.await_update()
+            self._note(optimizer=optimizers.facts())
             if subject.deterministic and subject.forward is not None:
                 self._note(repeatable=is_repeatable(subject))
 

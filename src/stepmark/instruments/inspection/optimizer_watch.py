@@ -50,6 +50,12 @@ class OptimizerWatch:
         if self._steps == steps:
             self._stepped(self._trainable)
 
+    @property
+    def in_doubt(self) -> bool:
+        """Whether gradients were there and nothing has changed yet: an optimizer may gather several passes
+        before it updates."""
+        return self._steps > 0 and bool(self._with_gradient) and not self._changed
+
     def facts(self) -> OptimizerFacts | None:
         if not self._steps and self._declared is None:
             return None

@@ -1,4 +1,7 @@
-"""The second iteration: graphs, gradients, optimizers and memory that stays, under light instruments."""
+"""The second iteration: graphs, gradients, optimizers and memory that stays, under light instruments.
+
+Where its optimizer changed nothing, others follow until it does, or until nobody would wait any longer.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,8 @@ from stepmark.records.inspection import Degenerate, ValueKind
 OPTIMIZER = "optimizer"
 WORTH_COLLECTING = 1024
 """Bytes left behind by both iterations, from which on garbage in circles is ruled out."""
+MOST_GATHERED = 16
+"""Passes that an optimizer may gather before it updates: an iteration each."""
 
 
 class SecondIteration:
@@ -66,6 +71,21 @@ class SecondIteration:
             self._prepare()
             self._weigh()
 
+    def await_update(self) -> None:
+        """Iterations of which only the optimizer is watched."""
+        for _ in range(MOST_GATHERED - 1):
+            if not self._optimizers.in_doubt:
+                return
+            self._prepare()
+            with self._optimizers.iteration(), self._subject.context():
+                for phase, call in zip(self._subject.phases, self._subject.calls, strict=True):
+                    with self._around(phase):
+                        call()
+
+    def _around(self, phase: str) -> AbstractContextManager[None]:
+        declared = phase == OPTIMIZER and self._subject.optimizer is not None
+        return self._optimizers.declared_step() if declared else nullcontext()
+
     def _prepare(self) -> None:
         if self._subject.prepare is not None:
             self._subject.prepare()
@@ -76,8 +96,7 @@ class SecondIteration:
     def _phases(self) -> Iterator[tuple[str, Any]]:
         host = device = 0.0
         for phase, call in zip(self._subject.phases, self._subject.calls, strict=True):
-            declared = phase == OPTIMIZER and self._subject.optimizer is not None
-            with self._optimizers.declared_step() if declared else nullcontext():
+            with self._around(phase):
                 with watched_waits(self._subject.device) as places:
                     begin = time.perf_counter()
                     returned = call()
