@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from stepmark.authoring.work import register_work
+from stepmark.instruments.inspection.work import work_of
 from tests.instruments.inspection.logged import logged
 
 sizes = st.integers(1, 9)
@@ -81,6 +82,27 @@ def test_a_convolution_costs_its_filter_at_every_place() -> None:
     assert flops(lambda: layer(x).sum().backward()) == 2 * forward
 
 
+@pytest.mark.parametrize("groups", [1, 2, 8])
+@pytest.mark.parametrize("kind", [nn.Conv1d, nn.Conv2d, nn.ConvTranspose1d, nn.ConvTranspose2d])
+def test_groups_of_a_convolution_meet_their_own_channels_only(kind: Any, groups: int) -> None:
+    layer = kind(8, 16, kernel_size=3, stride=2, groups=groups)
+    x = ones(2, 8, *[7] * (layer.weight.dim() - 2), requires_grad=True)
+    output = layer(x)
+    places = prod((x if layer.transposed else output).shape[2:])
+    forward = 2 * 2 * places * 8 * 16 // groups * prod(layer.kernel_size)
+    assert flops(lambda: layer(x)) == forward
+    assert flops(lambda: output.backward(torch.ones_like(output))) == 2 * forward
+
+
+def test_gradients_of_a_convolution_that_nobody_asks_for_cost_nothing() -> None:
+    layer, x = nn.Conv1d(4, 4, 3, groups=4), ones(2, 4, 9)
+    forward = 2 * 2 * 7 * 4 * 3
+    assert flops(lambda: layer(x).sum().backward()) == 2 * forward
+    layer.requires_grad_(False)
+    x.requires_grad_()
+    assert flops(lambda: layer(x).sum().backward()) == 2 * forward
+
+
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("heads", [1, 3])
 def test_attention_costs_scores_and_values(causal: bool, heads: int) -> None:
@@ -107,6 +129,16 @@ def test_a_recurrent_layer_costs_its_weights_at_every_step() -> None:
     weights = 4 * 7 * (5 + 7)
     assert flops(lambda: layer(x)) == 2 * 6 * 3 * weights
     assert flops(lambda: layer(x)[0].sum().backward()) == 3 * 2 * 6 * 3 * weights
+
+
+def test_recurrent_layers_of_an_accelerator_cost_the_same_in_one_call() -> None:
+    layer, x = nn.LSTM(5, 7, num_layers=2, bidirectional=True), ones(6, 3, 5)
+    matrices = sum(one.numel() for one in layer.parameters() if one.dim() > 1)
+    weights = list(layer.parameters())
+    aten = torch.ops.aten
+    assert work_of(aten._cudnn_rnn.default, (x, weights, 4), {}, None) == 2 * 6 * 3 * matrices
+    assert work_of(aten._cudnn_rnn_backward.default, (x, weights, 4), {}, None) == 2 * 2 * 6 * 3 * matrices
+    assert flops(lambda: layer(x)) == 2 * 6 * 3 * matrices
 
 
 def test_a_product_with_a_sparse_matrix_costs_what_is_stored() -> None:
@@ -149,3 +181,16 @@ def test_an_operator_without_a_formula_is_named_and_not_counted() -> None:
 def test_matrix_work_of_torch_that_has_no_formula_is_named_too() -> None:
     (log,) = logged(lambda: torch.linalg.inv(torch.eye(4)))
     assert any("linalg" in name for name in log.uncounted)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda: torch.cdist(ones(40, 8), ones(30, 8)),
+        lambda: functional.bilinear(ones(5, 8), ones(5, 8), ones(3, 8, 8)),
+        lambda: torch.conv_tbc(ones(5, 2, 8), ones(3, 8, 4), ones(4)),
+    ],
+)
+def test_products_inside_of_other_operators_are_named(function: Callable[[], Any]) -> None:
+    (log,) = logged(function)
+    assert log.uncounted

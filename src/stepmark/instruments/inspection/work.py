@@ -2,7 +2,8 @@
 
 Two for a multiplication with an addition; matrix products, convolutions, attention and recurrent layers. Here
 stands what torch's own table lacks, or counts for dense tensors only: a product with a sparse matrix costs
-two for each stored number and column of the other one.
+two for each stored number and column of the other one. Torch has the weights' gradient of a grouped
+convolution take as many times too much as there are groups (2.13).
 """
 
 from __future__ import annotations
@@ -63,6 +64,15 @@ def _attention_backward(
     return float(2 * rows * keys * (3 * query.shape[-1] + 2 * value.shape[-1]))
 
 
+def _convolution_backward(
+    gradient: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, *settings: Any
+) -> float:
+    """The filter at every place again, once for each gradient that is asked for; that of a bias is a sum."""
+    transposed, wanted = settings[-4], settings[-1]
+    places = prod((x if transposed else gradient).shape[2:])
+    return float(2 * x.shape[0] * places * weight.numel() * sum(wanted[:2]))
+
+
 def _recurrent(passes: float) -> Formula:
     """Every step multiplies its input and its state by the weights of all gates."""
 
@@ -71,6 +81,16 @@ def _recurrent(passes: float) -> Formula:
     ) -> float:
         steps = prod(x.shape[:-1])
         return passes * 2.0 * steps * (weight_of_input.numel() + weight_of_state.numel())
+
+    return formula
+
+
+def _recurrent_layers(passes: float) -> Formula:
+    """All layers and directions in one call: their matrices are in one list with their biases."""
+
+    def formula(x: torch.Tensor, weights: Sequence[torch.Tensor], *_: Any, **__: Any) -> float:
+        steps = prod(x.shape[:-1])
+        return passes * 2.0 * steps * sum(one.numel() for one in weights if one.dim() > 1)
 
     return formula
 
@@ -111,6 +131,9 @@ _FORMULAS: dict[str, Formula] = {
     "aten::_scaled_dot_product_flash_attention_for_cpu_backward": _attention_backward,
     "aten::_scaled_dot_product_fused_attention_overrideable": _attention_forward,
     "aten::_scaled_dot_product_fused_attention_overrideable_backward": _attention_backward,
+    "aten::convolution_backward": _convolution_backward,
+    "aten::_cudnn_rnn": _recurrent_layers(1.0),
+    "aten::_cudnn_rnn_backward": _recurrent_layers(2.0),
     "aten::mkldnn_rnn_layer": _recurrent(1.0),
     "aten::mkldnn_rnn_layer_backward": _recurrent(2.0),
 }
