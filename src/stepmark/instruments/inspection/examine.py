@@ -97,7 +97,8 @@ class _Examination:
                     first.run()
                 finally:
                     self._note(**first.facts())
-            self._note(depends=depends_on_inputs(subject, first.taint, unseen=first.unseen_forward))
+            unseen, idle = first.unseen_forward, first.idle_forward
+            self._note(depends=depends_on_inputs(subject, first.taint, unseen=unseen, idle=idle))
             second = SecondIteration(subject, graphs, optimizers, first)
             second.run()
             self._note(

@@ -46,7 +46,8 @@ class FirstIteration:
         self._saved: set[int] = set()
         self.taint: bool | None = None
         """Whether the output is reached from the inputs; None where that is unknown."""
-        self.unseen_forward = False
+        self.unseen_forward = self.idle_forward = False
+        """The forward pass was no operation, and gave its inputs' memory to code that is not torch's."""
         self._mutated: set[int] = set()
 
     def run(self) -> None:
@@ -151,6 +152,7 @@ class FirstIteration:
         touched = reached(log.operations, sources)
         if sources:
             ends = {number for one in results for number in self.storages.numbers(one)}
+            self.idle_forward = touched is None and log.calls == 0
             self.taint = touched is None or not touched.isdisjoint(ends)
 
     def _saved_for(self, results: list[torch.Tensor]) -> int:

@@ -21,13 +21,16 @@ def is_repeatable(subject: Subject) -> bool | None:
     return _same(first, _outputs(subject)) if first else None
 
 
-def depends_on_inputs(subject: Subject, taint: bool | None, *, unseen: bool) -> bool | None:
+def depends_on_inputs(
+    subject: Subject, taint: bool | None, *, unseen: bool, idle: bool = False
+) -> bool | None:
     """Whether the output depends on the inputs.
 
     The log of operations says so or not; "not" is believed only where a pass with other inputs gives the same
-    output, and where nobody unseen can have written it.
+    output, and where nobody unseen can have written it. Where the pass was `idle`, no operation at all, the
+    log knows nothing: there the output must be memory that a pass leaves as it finds it.
     """
-    if taint is not False or subject.forward is None:
+    if subject.forward is None or (taint is not False and not idle):
         return taint
     random = RandomState(subject.device)
     output = _outputs(subject)
@@ -39,7 +42,10 @@ def depends_on_inputs(subject: Subject, taint: bool | None, *, unseen: bool) -> 
     random.restore()
     if not _same(output, changed):
         return True
-    return None if unseen or _is_written_unseen(subject) else False
+    marked = _marked(subject)
+    if idle:
+        return not all(same_place and not written for same_place, written in marked)
+    return None if unseen or any(same_place and written for same_place, written in marked) else False
 
 
 def _outputs(subject: Subject) -> list[torch.Tensor]:
@@ -83,8 +89,9 @@ def _written(tensors: Iterable[torch.Tensor]) -> list[torch.Tensor]:
     return [unrepeated(one.data) for one in tensors if one.layout is torch.strided]
 
 
-def _is_written_unseen(subject: Subject) -> bool:
-    """Fill the output's memory and look whether a pass writes it again, should it be the same memory."""
+def _marked(subject: Subject) -> list[tuple[bool, bool]]:
+    """Fill the output's memory and pass once more: by tensor, whether it is in the same place, and whether
+    it has other numbers than those filled in."""
     assert subject.forward is not None
     with subject.context(), torch.no_grad():
         outputs = _written(tensors_in(subject.forward()))
@@ -95,10 +102,10 @@ def _is_written_unseen(subject: Subject) -> bool:
                 one.fill_(_SIGN if one.dtype is not torch.bool else True)
             signed = [one.clone() for one in outputs]
             again = _written(tensors_in(subject.forward()))
-            return any(
-                new.data_ptr() == place and not _equal(new, sign)
+            return [
+                (new.data_ptr() == place, not _equal(new, sign))
                 for new, place, sign in zip(again, places, signed, strict=False)
-            )
+            ]
         finally:
             for one, values in zip(outputs, kept, strict=True):
                 one.copy_(values)
