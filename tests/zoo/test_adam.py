@@ -132,6 +132,27 @@ def test_state_moves_between_ours_and_torchs(ours: Ours, theirs: Any, from_ours:
     assert_same(handed, straight, TOLERANCES[torch.float64])
 
 
+@pytest.mark.parametrize("setting", ["amsgrad", "maximize"])
+@pytest.mark.parametrize(("ours", "theirs"), PAIRS)
+def test_torchs_settings_that_are_not_ours_are_refused(ours: Ours, theirs: Any, setting: str) -> None:
+    trained = parameters((3,))
+    other = theirs(trained, **{setting: True})
+    train(other, trained, steps=1)
+    optimizer = ours(trained, lr=0.5)
+    with pytest.raises(ValueError, match=f"has no {setting}"):
+        optimizer.load_state_dict(other.state_dict())
+    assert optimizer.param_groups[0]["lr"] == 0.5
+    with pytest.raises(ValueError, match=f"has no {setting}"):
+        ours([{"params": trained, setting: True}])
+
+
+def test_state_of_decoupled_decay_is_none_of_adams() -> None:
+    trained = parameters((3,))
+    with pytest.raises(ValueError, match="Adam has no decoupled_weight_decay"):
+        Adam(trained).load_state_dict(torch.optim.AdamW(trained).state_dict())
+    AdamW(trained).load_state_dict(torch.optim.AdamW(trained).state_dict())
+
+
 def test_parameters_without_a_gradient_stay_and_keep_their_count() -> None:
     moved, still = parameters((2,), (2,))
     optimizer = AdamW([moved, still])

@@ -12,7 +12,8 @@ Which AdamW  Two orders are in print. This one takes decay and update both from 
            new p. It differs by lr wd times the update, and in eps, which stands there beside the uncorrected
            root. The paper's algorithm 2 multiplies wd by the schedule alone, not by lr as well.
 State      step, exp_avg, exp_avg_sq: torch's names, so that a state_dict moves between these and torch's.
-           Moments have the parameter's dtype, as torch's do, if none is named.
+           Moments have the parameter's dtype, as torch's do, if none is named. Settings that torch has and
+           these have not are refused where they are on.
 Backend    "torch" is the readable way. "triton", which "auto" takes on a GPU, computes in float32 and steps
            all dense parameters of the first one's device in one launch per dtype, from tables of addresses
            that are made anew when a tensor has moved. It can be captured in a CUDA graph, after one step that
@@ -114,6 +115,7 @@ class Adam(torch.optim.Optimizer):
     """Knows addresses: made anew whenever groups or state are replaced."""
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
+        self._refuse_unknown(param_group)
         self._fused = None
         super().add_param_group(param_group)
 
@@ -127,7 +129,13 @@ class Adam(torch.optim.Optimizer):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """As torch's, which casts moments to the parameter's dtype; where they have their own, it stays."""
         given: list[dict[str, Any]] = []
-        seeing = self.register_load_state_dict_pre_hook(lambda _, loaded: given.append(loaded))
+
+        def see(_: torch.optim.Optimizer, loaded: dict[str, Any]) -> None:
+            for group in loaded["param_groups"]:
+                self._refuse_unknown(group)
+            given.append(loaded)
+
+        seeing = self.register_load_state_dict_pre_hook(see)
         try:
             super().load_state_dict(state_dict)
         finally:
@@ -141,6 +149,15 @@ class Adam(torch.optim.Optimizer):
                 if name in ("exp_avg", "exp_avg_sq"):
                     moved = value.to(device=parameter.device, dtype=self.state_dtype, copy=True)
                     self.state[parameter][name] = moved
+
+    def _refuse_unknown(self, group: dict[str, Any]) -> None:
+        """What torch's group asks for and no step here would do: it would go on, and to somewhere else."""
+        foreign = {"amsgrad", "maximize", *(() if self._decoupled else ("decoupled_weight_decay",))}
+        for name in sorted(foreign & group.keys()):
+            if group[name]:
+                raise ValueError(
+                    f"{type(self).__name__} has no {name}, which this group of parameters asks for"
+                )
 
 
 class AdamW(Adam):
