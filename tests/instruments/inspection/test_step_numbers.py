@@ -160,6 +160,75 @@ def test_a_module_that_keeps_its_output_can_be_checked() -> None:
     assert wrong(verified(step)) == []
 
 
+class Centred(nn.Module):
+    """Takes off a running mean, which every pass moves on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(6, 4)
+        self.mean = nn.Buffer(torch.zeros(4))
+
+    def forward(self, x: Tensor) -> Tensor:
+        output: Tensor = self.layer(x) - self.mean
+        self.mean.lerp_(self.layer(x).detach().mean(0), 0.5)
+        return output
+
+
+class Carried(nn.Module):
+    """Goes on from the state that the last pass left in an attribute."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cell = nn.GRU(6, 4)
+        self.state: Tensor | None = None
+
+    def forward(self, x: Tensor) -> Tensor:
+        output, state = self.cell(x, self.state)
+        self.state = state.detach()
+        return output  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("mode", [Mode.TRAIN, Mode.FORWARD])
+@pytest.mark.parametrize(
+    "make", [Centred, Carried, lambda: nn.utils.parametrizations.spectral_norm(nn.Linear(6, 4))]
+)
+def test_the_reference_begins_where_the_pass_began(make: Any, mode: Mode) -> None:
+    step = Step(
+        make(),
+        inputs=randn(3, 5, 6) if make is Carried else randn(5, 6),
+        loss=lambda output: output.square().mean(),
+        optimizer=torch.optim.SGD,
+        reference=lambda module, x: module(x),
+    )
+    assert wrong(verified(step, mode)) == []
+
+
+def test_a_wrong_layer_with_a_state_is_not_forgiven() -> None:
+    step = Step(Centred(), inputs=randn(5, 6), reference=lambda module, x: 1.01 * module(x))
+    assert "output" in wrong(verified(step, Mode.FORWARD))
+
+
+def test_inputs_that_a_pass_writes_are_the_references_as_they_were() -> None:
+    step = Step(lambda x: x.mul_(0.5), inputs=randn(4), reference=lambda _, x: 0.5 * x)
+    assert wrong(verified(step, Mode.FORWARD)) == []
+
+
+def test_a_gradient_that_the_backward_pass_used_up_is_not_missing() -> None:
+    layer = nn.Linear(6, 4)
+
+    def update(parameter: Tensor) -> None:
+        assert parameter.grad is not None
+        parameter.data.sub_(parameter.grad)
+        parameter.grad = None
+
+    layer.weight.register_post_accumulate_grad_hook(update)  # type: ignore[no-untyped-call]
+    step = Step(layer, inputs=randn(5, 6), reference=lambda module, x: module(x))
+    checks = verified(step)
+    assert wrong(checks) == []
+    assert "gradient of weight" not in checks
+    assert "gradient of bias" in checks
+
+
 def test_a_reference_that_fails_is_named_as_such() -> None:
     def broken(module: Any, x: Tensor) -> Tensor:
         raise KeyError("lost")
