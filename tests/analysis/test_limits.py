@@ -69,6 +69,15 @@ def test_float32_is_held_against_what_the_settings_make_of_it() -> None:
         assert seen.work_share == pytest.approx(1e12 / rate)
 
 
+def test_declared_work_under_autocast_is_held_against_the_rate_of_its_dtype() -> None:
+    claims = Declared(flops=8e11, autocast="bfloat16")
+    seen = limit_of(
+        replace(CELL, dtype="float32"), evidence(phase(unseen=True), declared=claims), CEILINGS, 2e-3
+    )
+    assert seen is not None
+    assert seen.work_share == pytest.approx(0.5)
+
+
 def test_declared_work_stands_in_where_nothing_could_be_counted() -> None:
     unseen = phase(unseen=True)
     seen = limit_of(CELL, evidence(unseen, declared=Declared(flops=8e11)), CEILINGS, 2e-3)

@@ -38,7 +38,7 @@ def limit_of(
     least = sum(computing_seconds(phase, rate) for phase in phases)
     if not flops and phases and len(phases) == len(inspection.phases) and evidence.declared.flops:
         flops = evidence.declared.flops
-        least = flops / (rate(cell.dtype) or inf)
+        least = flops / (rate(evidence.declared.autocast or cell.dtype) or inf)
     moved = None if inspection.eager else sum(phase.traffic for phase in phases)
     if not flops and not moved:
         return None
