@@ -213,6 +213,24 @@ def test_inputs_that_a_pass_writes_are_the_references_as_they_were() -> None:
     assert wrong(verified(step, Mode.FORWARD)) == []
 
 
+class Tied(nn.Module):
+    """A loss that has its weights from the module."""
+
+    def __init__(self, layer: nn.Linear) -> None:
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, output: Tensor) -> Tensor:
+        back: Tensor = output @ self.layer.weight
+        return back.square().mean()
+
+
+def test_weights_that_module_and_loss_share_are_shared_in_the_reference() -> None:
+    layer = nn.Linear(6, 4)
+    step = Step(layer, inputs=randn(5, 6), loss=Tied(layer), reference=lambda module, x: module(x))
+    assert wrong(verified(step)) == []
+
+
 def test_a_gradient_that_the_backward_pass_used_up_is_not_missing() -> None:
     layer = nn.Linear(6, 4)
 

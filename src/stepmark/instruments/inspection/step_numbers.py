@@ -181,7 +181,8 @@ class _Twin:
     """The step once more: in float64, or in its own precision."""
 
     def __init__(self, claim: Claim, *, wide: bool) -> None:
-        self.module, self.loss = (_copy(one, wide=wide) for one in (claim.module, claim.loss))
+        memo: dict[int, Any] = {}  # of both: what they share stays shared
+        self.module, self.loss = (_copy(one, memo, wide=wide) for one in (claim.module, claim.loss))
         self.inputs, self.targets = (
             [_value(one, wide=wide) for one in values]
             for values in (claim.subject.inputs, claim.subject.targets)
@@ -205,12 +206,11 @@ class _Twin:
         torch.autograd.backward(end, gradient.to(end.device, end.dtype))
 
 
-def _copy(module: Any, *, wide: bool) -> Any:
+def _copy(module: Any, memo: dict[int, Any], *, wide: bool) -> Any:
     """Modules without gradients; functions as they are: what they hold cannot be known."""
     module = getattr(module, _COMPILED, module)
     if not isinstance(module, torch.nn.Module):
         return module
-    memo: dict[int, Any] = {}
     for part in module.modules():
         # A tensor that a pass computed and a module kept cannot be copied as it is.
         for value in vars(part).values():
