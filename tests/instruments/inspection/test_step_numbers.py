@@ -231,6 +231,17 @@ def test_weights_that_module_and_loss_share_are_shared_in_the_reference() -> Non
     assert wrong(verified(step)) == []
 
 
+@pytest.mark.parametrize("slip", [1.0, 1.01])
+def test_a_function_may_penalise_the_weights_that_it_holds(slip: float) -> None:
+    layer = nn.Linear(6, 4)
+
+    def loss(output: Tensor) -> Tensor:
+        return output.square().mean() + 10.0 * layer.weight.square().sum()
+
+    step = Step(layer, inputs=randn(5, 6), loss=loss, reference=lambda module, x: slip * module(x))
+    assert bool(wrong(verified(step))) == (slip != 1.0)
+
+
 def test_a_gradient_that_the_backward_pass_used_up_is_not_missing() -> None:
     layer = nn.Linear(6, 4)
 

@@ -77,7 +77,7 @@ def _checks(claim: Claim, twin: _Twin, output: Any, snapshot: Snapshot) -> list[
     if _goes_backward(claim, expected):
         try:
             with set_aside():
-                twin.backward(claim, expected)
+                _backward(claim, twin, expected)
         except Exception as error:
             return [*checks, failed("gradients", error, tolerance=allowed)]
         checks += _gradients(claim, twin, allowed)
@@ -89,6 +89,20 @@ def _checks(claim: Claim, twin: _Twin, output: Any, snapshot: Snapshot) -> list[
 
 def _goes_backward(claim: Claim, expected: Any) -> bool:
     return claim.subject.trains and any(one.requires_grad for one in tensors_in(expected))
+
+
+def _backward(claim: Claim, twin: _Twin, output: Any) -> None:
+    """A loss that is a function may hold the step's own parameters: what it gives them is the twin's."""
+    own = {name: one for name, one in claim.subject.parameters.items() if name in twin.parameters}
+    kept = {name: one.grad for name, one in own.items()}
+    for parameter in own.values():
+        parameter.grad = None
+    try:
+        twin.backward(claim, output)
+    finally:
+        for name, parameter in own.items():
+            twin.add_gradient(name, parameter.grad)
+            parameter.grad = kept[name]
 
 
 def _forgiven(checks: list[NumberCheck], own: Mapping[str, float]) -> list[NumberCheck]:
@@ -107,7 +121,7 @@ def _own_errors(claim: Claim, twin: _Twin, expected: Any) -> dict[str, float]:
         with set_aside():
             output = narrow.forward(claim)
             if _goes_backward(claim, expected):
-                narrow.backward(claim, output)
+                _backward(claim, narrow, output)
     except Exception as error:
         if is_allocation_failure(error):
             raise
@@ -204,6 +218,12 @@ class _Twin:
         gradient = claim.gradient()
         assert gradient is not None
         torch.autograd.backward(end, gradient.to(end.device, end.dtype))
+
+    def add_gradient(self, name: str, more: torch.Tensor | None) -> None:
+        parameter = self.parameters[name]
+        if more is not None:
+            more = more.to(parameter.dtype)
+            parameter.grad = more if parameter.grad is None else parameter.grad + more
 
 
 def _copy(module: Any, memo: dict[int, Any], *, wide: bool) -> Any:
