@@ -48,6 +48,19 @@ def test_backward_does_nothing_counts_both_kinds() -> None:
     assert finding.message == "of 2 trainable parameters 1 got no gradient and 1 a gradient of zeros"
 
 
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        (GradientFacts(trainable=1, without=names(1)), "the only trainable parameter got no gradient"),
+        (GradientFacts(trainable=1, zero=names(1)), "the only trainable parameter got a gradient of zeros"),
+        (GradientFacts(trainable=2, without=names(2)), "none of 2 trainable parameters got a gradient"),
+        (GradientFacts(trainable=2, zero=names(2)), "all 2 trainable parameters got gradients of zeros"),
+    ],
+)
+def test_parameters_of_one_kind_are_not_told_of_the_other(facts: GradientFacts, message: str) -> None:
+    assert found(backward_does_nothing, trained(facts)).message == message
+
+
 def test_a_name_in_both_lists_counts_once() -> None:
     facts = GradientFacts(trainable=2, without=("weight",), zero=("weight",))
     assert backward_does_nothing(trained(facts)) is None

@@ -47,6 +47,8 @@ def test_no_gradients() -> None:
 def test_parameters_of_something_else() -> None:
     finding = found(optimizer_does_nothing, stepped(with_gradient=4, changed=4, foreign=4))
     assert "belongs to the step" in finding.message
+    alone = found(optimizer_does_nothing, stepped(parameters=1, with_gradient=1, changed=1, foreign=1))
+    assert alone.message == "the only parameter that the optimizer holds does not belong to the step"
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from stepmark.audit.does_nothing import does_nothing
 from stepmark.audit.lanes import CaseLanes
-from stepmark.audit.quantities import counted
 from stepmark.records.case import Mode
 from stepmark.records.finding import Finding, FindingName, Severity
 from stepmark.records.inspection import Inspection
@@ -38,11 +37,20 @@ def _no_gradients(case: CaseLanes, inspection: Inspection) -> Finding | None:
         return None
     return _finding(
         case,
-        f"of {counted(gradients.trainable, 'trainable parameter')} {missing} got no gradient "
-        f"and {zero} a gradient of zeros",
+        _told(gradients.trainable, missing=missing, zero=zero),
         (("trainable", float(gradients.trainable)), ("without", float(missing)), ("zero", float(zero))),
         remedy="look for detach, no_grad, or a custom backward that returns nothing or zeros",
     )
+
+
+def _told(trainable: int, *, missing: int, zero: int) -> str:
+    if trainable == 1:
+        return f"the only trainable parameter got {'no gradient' if missing else 'a gradient of zeros'}"
+    if not missing:
+        return f"all {trainable} trainable parameters got gradients of zeros"
+    if not zero:
+        return f"none of {trainable} trainable parameters got a gradient"
+    return f"of {trainable} trainable parameters {missing} got no gradient and {zero} a gradient of zeros"
 
 
 def _empty_operation(case: CaseLanes) -> Finding | None:

@@ -47,12 +47,20 @@ def _step(optimizer: OptimizerFacts, case: CaseLanes) -> Finding | None:
         ("foreign", float(optimizer.foreign)),
     )
     if optimizer.foreign == optimizer.parameters:
-        message = f"none of the {held} that the optimizer holds belongs to the step"
+        message = (
+            "the only parameter that the optimizer holds does not belong to the step"
+            if optimizer.parameters == 1
+            else f"none of the {held} that the optimizer holds belongs to the step"
+        )
         return _finding(case, message, numbers, remedy="make the optimizer from the step's own parameters")
     if optimizer.changed:
         return None
     if not optimizer.with_gradient:
-        message = f"none of the {held} that the optimizer holds had a gradient, and none changed"
+        message = (
+            "the only parameter that the optimizer holds had no gradient and did not change"
+            if optimizer.parameters == 1
+            else f"none of the {held} that the optimizer holds had a gradient, and none changed"
+        )
         return _finding(
             case, message, numbers, remedy="call backward before the optimizer, and clear after it"
         )
