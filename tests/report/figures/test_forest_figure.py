@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from stepmark.pipeline import judged
 from stepmark.records.verdict import VerdictKind
 from stepmark.report.figures.forest import forest
+from stepmark.report.figures.lettering import width_of
 from stepmark.report.figures.theme import VERDICT_COLOURS, VERDICT_LETTERS, VERDICT_SHAPES
 from tests.report.examples import EXAMPLES
 from tests.report.figures.figure_examples import hostile
+from tests.support.recordings import make_recording
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -44,6 +47,15 @@ def test_an_interval_that_leaves_the_axis_ends_in_an_arrow() -> None:
     (figure,) = forest(EXAMPLES["names"]())
     for row in figure.spec["datasets"]["ratios"]:
         assert row["low"] <= row["ratio"] <= row["high"]
+
+
+def test_verdicts_begin_where_the_longest_numbers_end() -> None:
+    recording = make_recording(variants={"dense": 1.0, "tiny": 0.00037}, num_rounds=3)
+    (figure,) = forest(judged(recording))
+    (tiny,) = [line for line in figure.spec["datasets"]["lines"] if not line["heading"]]
+    numbers, verdict, _ = figure.spec["vconcat"][0]["hconcat"][2]["layer"]
+    begin, end = (each["encoding"]["x"]["value"] for each in (numbers, verdict))
+    assert begin + width_of(tiny["numbers"]) < end
 
 
 def test_the_alt_text_has_the_counts_and_the_extremes() -> None:

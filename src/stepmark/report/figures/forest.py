@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +16,7 @@ from stepmark.report import format as show
 from stepmark.report.figures import readings
 from stepmark.report.figures.figure import Figure, Kind, Spec
 from stepmark.report.figures.label_panel import LINES, height_of, label_panel, label_rows, line_channel
-from stepmark.report.figures.lettering import distinct, one_line, shortened, slug
+from stepmark.report.figures.lettering import distinct, one_line, shortened, slug, width_of
 from stepmark.report.figures.lines import Line, contenders, ending, label_width
 from stepmark.report.figures.pieces import (
     Rows,
@@ -32,9 +33,11 @@ from stepmark.report.figures.ratio_axis import RatioAxis, ratio_axis
 from stepmark.report.figures.theme import VERDICT_COLOURS, VERDICT_LETTERS, VERDICT_SHAPES
 from stepmark.report.view import PhaseView, RowView, SuiteView, build_view, merge_orders
 
-LABELS, MAIN, VALUES, SIDE = 236, 258, 206, 84
+LABELS, MAIN, SIDE = 236, 258, 84
 NARROW_LABELS, NARROW_MAIN = 112, 196
 """Pixels of the columns, on a wide and on a narrow page."""
+NUMBERS, VERDICT = 136, 70
+"""Pixels: of a ratio with its interval, at least, and of a verdict's word behind it."""
 LETTER = 16
 """Pixels at the right of a panel that its letters have for themselves."""
 RATIOS, ONE = "ratios", "one"
@@ -238,14 +241,17 @@ def _arrow(end: str, sign: str, *, y: Any, ruler: Ruler) -> Spec:
 def _values(lines: Sequence[Line]) -> Spec:
     """Numbers and verdicts in words, or why there are none."""
     y = line_channel(lines)
+    longest = max((width_of(_note(line).get("numbers", "")) for line in lines), default=0.0)
+    numbers_width = max(NUMBERS, math.ceil(longest) + LETTER)
+    width = numbers_width + VERDICT
     numbers = marks(where="!datum.heading").mark("text", style="label", align="left")
     verdict = marks(where="!datum.heading").mark("text", style="label", align="left", fontWeight="bold")
     trouble = marks(where="isValid(datum.trouble)").mark(
-        "text", style="trouble", align="left", limit=VALUES - 8
+        "text", style="trouble", align="left", limit=width - 8
     )
     return layered(
         numbers.encode(x=alt.value(4), y=y, text=alt.Text(field="numbers", type="nominal")),
-        verdict.encode(x=alt.value(136), y=y, text=alt.Text(field="verdict", type="nominal")),
+        verdict.encode(x=alt.value(numbers_width), y=y, text=alt.Text(field="verdict", type="nominal")),
         trouble.encode(
             x=alt.value(4),
             y=y,
@@ -253,7 +259,7 @@ def _values(lines: Sequence[Line]) -> Spec:
             tooltip=tips([("trouble", "not measured")]),
         ),
         data=LINES,
-        width=VALUES,
+        width=width,
         height=height_of(lines),
         view={"stroke": None},
     )
