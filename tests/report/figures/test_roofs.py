@@ -10,7 +10,20 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from stepmark.report.figures.lettering import width_of
-from stepmark.report.figures.roofs import GAP, LINE, WIDTH, frame_of, labelled, name_rows, roof_rows, si
+from stepmark.report.figures.roofs import (
+    GAP,
+    LEVEL_DX,
+    LEVEL_DY,
+    LINE,
+    SLOPE_DX,
+    SLOPE_DY,
+    WIDTH,
+    frame_of,
+    labelled,
+    name_rows,
+    roof_rows,
+    si,
+)
 from tests.report.figures.figure_examples import CEILINGS
 from tests.support.properties import steady
 
@@ -20,10 +33,11 @@ points = st.lists(st.tuples(st.floats(0.1, 100.0), st.floats(1e8, 1e11)), min_si
 
 @given(points=points)
 @steady
-def test_labels_overlap_neither_each_other_nor_marks(points: list[tuple[float, float]]) -> None:
+def test_labels_overlap_neither_each_other_nor_names_of_roofs(points: list[tuple[float, float]]) -> None:
     rows = [{"x": x, "y": y, "variant": "mine", "point": f"n={n}"} for n, (x, y) in enumerate(points)]
     frame = frame_of(rows, RATES, CEILINGS)
-    drawn = labelled(rows, frame)
+    names = name_rows(RATES, CEILINGS, frame)
+    drawn = labelled(rows, names, frame)
     assert [(row["x"], row["y"]) for row in drawn] == points
     boxes = []
     for row in drawn:
@@ -33,6 +47,14 @@ def test_labels_overlap_neither_each_other_nor_marks(points: list[tuple[float, f
             left = x + GAP if row["side"] == "right" else x - GAP - width
             assert 0.0 < left < left + width < WIDTH
             boxes.append((left, y, left + width))
+    for row in names:
+        x, y = frame.pixels(row["x"], row["y"])
+        width = width_of(row["text"])
+        left = x + LEVEL_DX - width if "level" in row else x + SLOPE_DX
+        named = (left, y + (LEVEL_DY if "level" in row else SLOPE_DY), left + width)
+        assert all(
+            box[2] <= named[0] or named[2] <= box[0] or abs(box[1] - named[1]) >= LINE for box in boxes
+        )
     for one, other in combinations(boxes, 2):
         assert one[2] <= other[0] or other[2] <= one[0] or abs(one[1] - other[1]) >= LINE
 

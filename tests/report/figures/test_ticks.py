@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+import vl_convert
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stepmark.report.figures.ratio_axis import ratio_axis
-from stepmark.report.figures.ticks import byte_ticks, log_ticks, ratio_ticks
+from stepmark.report.figures.ticks import BYTES, PERCENT, RATE, SECONDS, byte_ticks, log_ticks, ratio_ticks
 from tests.report.builder import estimate
 from tests.support.properties import steady
 
@@ -27,6 +29,26 @@ def test_one_is_always_a_tick_of_ratios(below: float, above: float, most: int) -
     ticks = ratio_ticks(below, above, most=most)
     assert 1.0 in ticks
     assert len(ticks) <= most
+
+
+@pytest.mark.parametrize(
+    ("expression", "value", "label"),
+    [
+        *((SECONDS, 0.0, "0 s"), (SECONDS, 2e-4, "200 µs"), (SECONDS, 1e-3, "1 ms")),
+        *((SECONDS, 0.0009999999, "1 ms"), (SECONDS, 5e-10, "0.5 ns"), (SECONDS, 2.5, "2.5 s")),
+        *((RATE, 3e11, "300 GFLOP/s"), (RATE, 20.0, "20 FLOP/s"), (BYTES, 0.0, "0 B")),
+        *((BYTES, 20480.0, "20 KiB"), (PERCENT, 0.2, "20 %"), (PERCENT, 0.0, "0 %")),
+    ],
+)
+def test_a_number_stands_before_its_unit(expression: str, value: float, label: str) -> None:
+    scale = {"domain": [0.0, 1.0 + value]}
+    axis = {"labelExpr": expression, "values": [value]}
+    chart = {
+        "data": {"values": []},
+        "mark": "point",
+        "encoding": {"x": {"datum": value, "type": "quantitative", "axis": axis, "scale": scale}},
+    }
+    assert f">{label}<" in vl_convert.vegalite_to_svg(chart)
 
 
 @given(size=st.integers(1, 2**50), most=st.integers(3, 6))

@@ -18,7 +18,7 @@ from stepmark.report.figures.lettering import distinct, one_line, slug
 from stepmark.report.figures.lines import HEIGHT, Line, ending, everyone, label_width
 from stepmark.report.figures.pieces import Rows, Ruler, figure_spec, layered, marks, rounded, tips, unchecked
 from stepmark.report.figures.theme import SHAPES
-from stepmark.report.figures.ticks import BYTES, byte_ticks
+from stepmark.report.figures.ticks import BYTES, PERCENT, byte_ticks
 from stepmark.report.view import SuiteView, build_view, merge_orders
 
 PIECES = "pieces"
@@ -180,7 +180,7 @@ def _panel(lines: Sequence[Line], place: int, lengths: Lengths, names: list[str]
 
 def _axis(lengths: Lengths, *, most: int) -> alt.Axis:
     if lengths.relative:
-        return alt.Axis(format="%", title="of the most in the cell", tickCount=most)
+        return alt.Axis(labelExpr=PERCENT, title="of the most in the cell", tickCount=most)
     return alt.Axis(values=list(byte_ticks(lengths.longest, most=most)), labelExpr=BYTES, title=None)
 
 

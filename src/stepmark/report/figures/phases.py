@@ -17,7 +17,7 @@ from stepmark.report.figures.label_panel import LINES, height_of, label_panel, l
 from stepmark.report.figures.lettering import distinct, one_line, slug, width_of
 from stepmark.report.figures.lines import HEIGHT, Line, ending, everyone, label_width
 from stepmark.report.figures.pieces import Rows, Ruler, figure_spec, layered, marks, rounded, tips, unchecked
-from stepmark.report.figures.ticks import SECONDS
+from stepmark.report.figures.ticks import PERCENT, SECONDS
 from stepmark.report.view import PhaseView, RowView, SuiteView, build_view, merge_orders
 
 PARTS = "parts"
@@ -128,7 +128,7 @@ def _bars(lines: Sequence[Line], lengths: Lengths, names: list[str], *, width: i
     num = 6 if width == BARS else 3
     axis = alt.Axis(labelExpr=SECONDS, title="time of an iteration", tickCount=num)
     if lengths.relative:
-        axis = alt.Axis(format="%", title="share of the cell's longest step", tickCount=num)
+        axis = alt.Axis(labelExpr=PERCENT, title="share of the cell's longest step", tickCount=num)
     ruler = Ruler(alt.Scale(domain=[0.0, lengths.longest * 1.04], nice=False), axis)
     legend = alt.Legend(title=None, orient="top", direction="horizontal", columns=6 if width == BARS else 3)
     colour = alt.Color(

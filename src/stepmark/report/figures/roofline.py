@@ -18,6 +18,10 @@ from stepmark.report.figures.lines import Line, everyone
 from stepmark.report.figures.pieces import Ruler, figure_spec, layered, marks, rounded, tips, unchecked
 from stepmark.report.figures.roofs import (
     HEIGHT,
+    LEVEL_DX,
+    LEVEL_DY,
+    SLOPE_DX,
+    SLOPE_DY,
     WIDTH,
     Frame,
     Rates,
@@ -28,13 +32,12 @@ from stepmark.report.figures.roofs import (
     si,
 )
 from stepmark.report.figures.theme import SHAPES
-from stepmark.report.figures.ticks import log_scale, log_ticks
+from stepmark.report.figures.ticks import RATE, log_scale, log_ticks
 from stepmark.report.view import SuiteView, build_view
 
 CASES, ROOFS, NAMES = "cases", "roofs", "names"
 NARROW_LEGEND = 330
 """Pixels: the page may be a telephone's."""
-RATE = "format(datum.value, '.3~s') + 'FLOP/s'"
 TIPS = tips(
     [
         *(("variant", "variant"), ("point", "at"), ("rate", "computes"), ("moved", "reads and writes")),
@@ -72,10 +75,11 @@ def _figure(suite: SuiteView, lines: Sequence[Line], ceilings: Ceilings, *, name
     rows = [_row(line) for line in on_it]
     frame = frame_of(rows, rates, ceilings)
     variants = list(dict.fromkeys(one_line(line.row.variant) for line in on_it if line.row))
+    names = name_rows(rates, ceilings, frame)
     datasets = {
-        CASES: labelled(rows, frame),
+        CASES: labelled(rows, names, frame),
         ROOFS: roof_rows(rates, ceilings, frame),
-        NAMES: name_rows(rates, ceilings, frame),
+        NAMES: names,
     }
     note = (
         {"title": {"text": _left_out(left_out), "fontWeight": "normal", "fontSize": 11}} if left_out else {}
@@ -146,7 +150,9 @@ def _plot(frame: Frame, variants: list[str]) -> Spec:
     name = alt.Text(field="text", type="nominal")
     ends = {"x": x.x("x"), "x2": alt.X2(field="x2"), "y": y.y("y"), "y2": alt.Y2(field="y2")}
     here = {"x": x.x("x"), "y": y.y("y")}
-    slope = marks(data=NAMES, where="!datum.level").mark("text", style="note", align="left", dx=8, dy=11)
+    slope = marks(data=NAMES, where="!datum.level").mark(
+        "text", style="note", align="left", dx=SLOPE_DX, dy=SLOPE_DY
+    )
     text = alt.Text(field="label", type="nominal")
     return layered(
         marks(data=ROOFS, where="!datum.dashed").mark("rule", style="ceiling").encode(**ends),
@@ -154,7 +160,7 @@ def _plot(frame: Frame, variants: list[str]) -> Spec:
         .mark("rule", style="ceiling", strokeDash=[5, 4])
         .encode(**ends),
         marks(data=NAMES, where="datum.level")
-        .mark("text", style="note", align="right", dx=-6, dy=-8)
+        .mark("text", style="note", align="right", dx=LEVEL_DX, dy=LEVEL_DY)
         .encode(**here, text=name),
         slope.encode(**here, text=name),
         marks()

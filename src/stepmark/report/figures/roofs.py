@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from stepmark.records.ceilings import Ceilings
 from stepmark.report import format as show
@@ -19,6 +19,8 @@ SPREAD = 4.0
 """How far the axes go beyond cases and corners, as a factor."""
 LINE, GAP = 13.0, 9.0
 """Pixels: the height of a text, and its distance from its mark."""
+SLOPE_DX, SLOPE_DY, LEVEL_DX, LEVEL_DY = 8, 11, -6, -8
+"""Pixels: where the name of a roof lies, from its place on it."""
 Box = tuple[float, float, float, float]
 """Left, top, right and bottom."""
 Rates = Sequence[tuple[str, float]]
@@ -89,9 +91,11 @@ def name_rows(rates: Rates, ceilings: Ceilings, frame: Frame) -> Rows:
     return rows
 
 
-def labelled(rows: Rows, frame: Frame) -> Rows:
-    """Cases with a label at their right or left, where it lies neither on a mark nor on another label."""
+def labelled(rows: Rows, names: Rows, frame: Frame) -> Rows:
+    """Cases with a label at their right or left, where it lies neither on a mark nor on another label, nor on
+    the name of a roof."""
     boxes = [_box(x - 6.0, y, 12.0) for x, y in (frame.pixels(row["x"], row["y"]) for row in rows)]
+    boxes += [_name_box(row, frame) for row in names]
     found: Rows = []
     for row in rows:
         x, y = frame.pixels(row["x"], row["y"])
@@ -105,12 +109,20 @@ def labelled(rows: Rows, frame: Frame) -> Rows:
             for side, box in sides.items()
             if box[0] > 0.0 and box[2] < WIDTH and not any(_overlap(box, other) for other in boxes)
         ]
-        if free and len(boxes) < len(rows) + MOST_LABELS:
+        if free and len(boxes) < len(rows) + len(names) + MOST_LABELS:
             boxes.append(sides[free[0]])
             found.append({**row, "label": label, "side": free[0]})
         else:
             found.append(row)
     return found
+
+
+def _name_box(row: dict[str, Any], frame: Frame) -> Box:
+    x, y = frame.pixels(row["x"], row["y"])
+    width = width_of(row["text"])
+    if row.get("level"):
+        return _box(x + LEVEL_DX - width, y + LEVEL_DY, width)
+    return _box(x + SLOPE_DX, y + SLOPE_DY, width)
 
 
 def _box(left: float, middle: float, width: float) -> Box:

@@ -10,16 +10,30 @@ import altair as alt
 CLOSE, MIDDLING = 3.0, 9.0
 """Ranges, high over low: up to the first ticks are evenly spaced, beyond the second they are 1, 2, 5."""
 LADDERS = ((1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (1.0, 2.0, 5.0), (1.0, 3.0), (1.0,))
-SECONDS = "format(datum.value, '.3~s') + 's'"
-"""An axis label in ns, µs, ms or s, whichever fits."""
 
-BYTES = (
-    "datum.value >= 1099511627776 ? format(datum.value / 1099511627776, '.3~r') + ' TiB' : "
-    "datum.value >= 1073741824 ? format(datum.value / 1073741824, '.3~r') + ' GiB' : "
-    "datum.value >= 1048576 ? format(datum.value / 1048576, '.3~r') + ' MiB' : "
-    "datum.value >= 1024 ? format(datum.value / 1024, '.3~r') + ' KiB' : datum.value + ' B'"
+
+def _in_units(*units: tuple[float, str], last: str) -> str:
+    """An expression for an axis label: the number in the first of the units that it fills, or the last. Three
+    digits are shown, so that 0.9995 ms is 1 ms."""
+    parts = [
+        f"datum.value >= {0.9995 * scale:.17g} ? format(datum.value / {scale:.17g}, '.3~r') + ' {name}' : "
+        for scale, name in units
+    ]
+    return "".join((*parts, last))
+
+
+SECONDS = _in_units(
+    *((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")),
+    last="datum.value ? format(datum.value / 1e-9, '.3~r') + ' ns' : '0 s'",
 )
-"""Likewise of bytes."""
+RATE = _in_units(
+    *((1e15, "PFLOP/s"), (1e12, "TFLOP/s"), (1e9, "GFLOP/s"), (1e6, "MFLOP/s"), (1e3, "kFLOP/s")),
+    last="format(datum.value, '.3~r') + ' FLOP/s'",
+)
+BYTES = _in_units(
+    *((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB")), last="datum.value + ' B'"
+)
+PERCENT = "format(datum.value * 100, '.3~r') + ' %'"
 
 
 def byte_ticks(most_bytes: float, *, most: int) -> tuple[float, ...]:
