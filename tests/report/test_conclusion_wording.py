@@ -54,6 +54,24 @@ def conclusion(*kinds: KindCount, phase: str = "forward") -> Conclusion:
             "`lora` is undecided against `linear` in forward (1.02x, 0.99 to 1.05; the interval crosses the "
             "margin).",
         ),
+        (
+            KindCount(
+                kind=VerdictKind.SLOWER,
+                cells=1,
+                least=estimate(498.2, 299.861, 826.328),
+                most=estimate(498.2, 299.861, 826.328),
+            ),
+            "`lora` is 498x slower than `linear` in forward (299 to 827).",
+        ),
+        (
+            KindCount(
+                kind=VerdictKind.FASTER,
+                cells=1,
+                least=estimate(0.00037, 0.00033, 0.00041),
+                most=estimate(0.00037, 0.00033, 0.00041),
+            ),
+            "`lora` is 2703x faster than `linear` in forward (2439 to 3031, 0.00037x its time).",
+        ),
     ],
 )
 def test_one_cell_is_told_with_its_interval(kind: KindCount, expected: str) -> None:
@@ -105,6 +123,11 @@ def test_other_phases_follow_the_primary_one() -> None:
     told = conclusion(SLOWER)
     text = plain(sentence(replace(told, phases=(*told.phases, *more)))).replace("\u00a0", " ")
     assert "by phase, backward 1.25x faster, loss and optimizer within 1 %" in text
+
+
+def test_memory_of_a_thousandth_is_not_nothing() -> None:
+    told = replace(conclusion(SLOWER), memory=MemoryRatio(least=0.000417, most=0.19))
+    assert plain(sentence(told)).endswith("; it needs 0.00042x to 0.19x the memory.")
 
 
 def test_nothing_compared_is_said() -> None:

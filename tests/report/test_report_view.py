@@ -12,8 +12,9 @@ from stepmark.records.outcome import Outcome
 from stepmark.records.settings import Policy
 from stepmark.records.verdict import Power, Reason, VerdictKind
 from stepmark.report import format as show
+from stepmark.report.groups import FindingGroup
 from stepmark.report.view import build_view, merge_orders
-from stepmark.report.wording import footer_facts
+from stepmark.report.wording import footer_facts, places
 from tests.report.builder import Compared, Lane, cells, make_judgement, outline
 from tests.report.ordinary_examples import normal, ops
 from tests.report.sweep_examples import sweep, wide_sweep
@@ -160,3 +161,20 @@ def test_no_number_of_launches_decides_what_fresh_ones_contradict(
     mine = replace(mine, verdicts=(replace(verdict, power=power),))
     view = build_view(replace(judgement, cases=(dense, mine)))
     assert [each.needed for each in view.undecided] == told
+
+
+def test_a_note_of_some_cases_says_which() -> None:
+    """It has no letter beside their verdicts."""
+    note = FindingGroup(
+        name=FindingName.DEGENERATE_DATA,
+        severity=Severity.NOTE,
+        meaning="",
+        remedy="use random inputs",
+        accepted=False,
+        letter="",
+        places=(("a", "zero everywhere"), ("b", "zero everywhere")),
+    )
+    three = {"a": "dense", "b": "mine", "c": "other"}
+    assert places(note, three) == ["dense: zero everywhere", "and 1 more"]
+    assert places(note, {"a": "dense", "b": "mine"}) == ["zero everywhere"]
+    assert places(replace(note, letter="a"), three) == ["zero everywhere"]

@@ -120,7 +120,7 @@ def _factor(kind: KindCount) -> str:
     least, most = kind.least, kind.most
     if kind.kind is VerdictKind.FASTER:
         least, most = _inverse(most), _inverse(least)
-    low, high = _times(least), _times(most)
+    low, high = show.times(least.point), show.times(most.point)
     return low if low == high else f"{low} to {high}"
 
 
@@ -131,23 +131,19 @@ def _interval(kind: KindCount) -> str:
     inverted = kind.kind is VerdictKind.FASTER
     ratio = _inverse(kind.least) if inverted else kind.least
     low, high = _bounds(ratio)
-    ours = f", {_times(kind.least)} its time" if inverted else ""
-    before = "" if kind.kind in (VerdictKind.FASTER, VerdictKind.SLOWER) else f"{_times(ratio)}, "
+    ours = f", {show.times(kind.least.point)} its time" if inverted else ""
+    before = "" if kind.kind in (VerdictKind.FASTER, VerdictKind.SLOWER) else f"{show.times(ratio.point)}, "
     return f"{before}{low} to {high}{ours}"
 
 
-def _times(ratio: Estimate) -> str:
-    """Hundredths are enough in a sentence, and thousandths below 0.1."""
-    point = ratio.point
-    return f"{point:.{0 if point >= 100.0 else 1 if point >= 10.0 else 2 if point >= 0.1 else 3}f}x"
-
-
 def _bounds(ratio: Estimate) -> tuple[str, str]:
-    """Rounded outwards; thousandths where hundredths would not tell the bounds apart."""
-    coarse = ratio.high - ratio.low >= 0.02 and ratio.low >= 0.1
-    unit = Decimal("0.01") if coarse else Decimal("0.001")
+    """Rounded outwards, as fine as a factor is told, and finer by one digit where that would not tell the
+    bounds apart."""
+    decimals = show.times_decimals(ratio.low)
+    finer = ratio.high - ratio.low < 2.0 * 10.0**-decimals
+    unit = Decimal(1).scaleb(-decimals - finer)
     low = Decimal(repr(ratio.low)).quantize(unit, rounding=ROUND_FLOOR)
-    return str(low), str(Decimal(repr(ratio.high)).quantize(unit, rounding=ROUND_CEILING))
+    return f"{low:f}", f"{Decimal(repr(ratio.high)).quantize(unit, rounding=ROUND_CEILING):f}"
 
 
 def _inverse(ratio: Estimate) -> Estimate:
@@ -207,7 +203,7 @@ def _about_memory(memory: MemoryRatio | None) -> Sentence:
         return ()
     if abs(memory.least - 1.0) <= SAME_MEMORY and abs(memory.most - 1.0) <= SAME_MEMORY:
         return (_text("it needs the same memory"),)
-    low, high = f"{memory.least:.2f}x", f"{memory.most:.2f}x"
+    low, high = show.times(memory.least), show.times(memory.most)
     return (_text(f"it needs {low if low == high else f'{low} to {high}'} the memory"),)
 
 

@@ -98,6 +98,20 @@ def interval(estimate: Estimate) -> str:
     return f"[{low}, {high}]"
 
 
+def times(factor: float) -> str:
+    """A factor in a sentence: `1.31x`, `0.050x`, `0.00042x`, `499x`."""
+    return f"{factor:.{times_decimals(factor)}f}x"
+
+
+def times_decimals(factor: float) -> int:
+    """Hundredths are enough in a sentence, thousandths below 0.1, and below 0.01 two digits."""
+    if factor >= 10.0:
+        return 0 if factor >= 100.0 else 1
+    if factor >= 0.1:
+        return 2
+    return min(max(3, MIN_DIGITS - 1 - _magnitude(factor)), MOST_RATIO_DECIMALS) if factor > 0.0 else 3
+
+
 def percent(fraction: float) -> str:
     """A setting: `1 %`, `2.5 %`, `95 %`."""
     text = f"{100.0 * fraction:.3f}".rstrip("0").rstrip(".")

@@ -100,9 +100,10 @@ def case_labels(view: View) -> dict[str, str]:
 
 
 def places(group: FindingGroup, labels: Mapping[str, str], *, full: bool = False) -> list[str]:
-    """What was found where, or everywhere; the first cases alone unless all are asked for, of a note one."""
+    """What was found where, or everywhere; the first cases alone unless all are asked for, of a note one. A
+    letter beside the verdicts says where, and a note has none."""
     messages = {message for _, message in group.places}
-    if len(messages) == 1:
+    if len(messages) == 1 and (group.letter or len(group.places) == len(labels)):
         return [*messages]
     most = None if full else 1 if group.severity is Severity.NOTE else SHOWN_PLACES
     lines = [f"{labels.get(case, case)}: {message}" for case, message in group.places[:most]]

@@ -154,7 +154,10 @@ def test_every_id_is_there_once_and_every_anchor_leads_somewhere() -> None:
 
 @pytest.mark.parametrize(
     ("status", "words"),
-    [(RunStatus.RUNNING, "This run is running"), (RunStatus.INTERRUPTED, "is interrupted")],
+    [
+        (RunStatus.RUNNING, "Not finished: the run is still going on, or was cut off."),
+        (RunStatus.INTERRUPTED, "Interrupted: what was measured until then is shown."),
+    ],
 )
 def test_an_unfinished_run_says_so(status: RunStatus, words: str) -> None:
     recording = whole_run(num_launches=2, num_rounds=3)
@@ -189,3 +192,21 @@ def test_parts_for_other_pages() -> None:
     figures = [figure for section in page.sections.values() for figure in section.figures]
     outline = Outline(render_figures(figures))
     assert len(packed(outline.blocks["figures"])["figures"]) == len(figures)
+
+
+def test_a_failure_is_told_once() -> None:
+    judgement = failures()
+    text = render_fragment(make_page(judgement, record(judgement)))
+    told = text.partition("Cases without numbers")[2].partition("</ul>")[0].replace("\u00a0", " ")
+    lines = told.split("<li>")[1:]
+    assert lines
+    assert all(line.count(" case: ") + line.count(" cases: ") == 1 for line in lines)
+
+
+def test_a_note_says_which_case_it_is_about() -> None:
+    judgement = findings()
+    page = make_page(judgement, record(judgement))
+    notes = [group for group in page.view.findings if group.severity is Severity.NOTE]
+    told = render_fragment(page).partition("that change no verdict")[2]
+    assert notes
+    assert all(f">{page.labels[group.places[0][0]]}</a>" in told for group in notes)

@@ -23,7 +23,7 @@ from stepmark.report.html.table_columns import columns, figures_of, memory_phase
 from stepmark.report.marks import mark
 from stepmark.report.wording import (
     end,
-    failure_group_line,
+    failure_line,
     measuring,
     outcomes,
     sight,
@@ -64,10 +64,10 @@ def _numbers(zone: tzinfo | None) -> dict[str, Filter]:
         "plural": show.plural,
         "moment": lambda epoch: show.moment(epoch, zone=zone),
         "iso": lambda epoch: datetime.fromtimestamp(epoch, tz=UTC).isoformat(timespec="seconds"),
-        "times": _times,
+        "times": show.times,
         "share": lambda fraction: f"{100.0 * fraction:.1f}{show.NBSP}%",
         "key": lambda value: f"{value:.6g}",
-        "number": lambda value: f"{value:.6g}",
+        "number": _number,
         "rate": _rate,
     }
 
@@ -80,7 +80,7 @@ def _words() -> dict[str, Filter]:
         "outcomes": outcomes,
         "sight": sight,
         "end": end,
-        "failure_line": failure_group_line,
+        "failure_line": failure_line,
         "undecided_lines": lambda view: undecided_lines(view, most=None),
         "page_title": facts.page_title,
         "machine": facts.machine,
@@ -117,9 +117,9 @@ def _notes(groups: Iterable[FindingGroup]) -> list[FindingGroup]:
     return [group for group in groups if group.severity is Severity.NOTE]
 
 
-def _times(ratio: float) -> str:
-    """Three digits: machines may be thousands of times apart."""
-    return f"{ratio:.0f}x" if ratio >= 100.0 else f"{ratio:.3g}x" if ratio < 0.1 else f"{ratio:.2f}x"
+def _number(value: float) -> str:
+    """A count as it is, anything else with three digits."""
+    return f"{value:.0f}" if value.is_integer() or abs(value) >= 1000.0 else f"{value:.3g}"
 
 
 def _rate(value: float, unit: str) -> str:
