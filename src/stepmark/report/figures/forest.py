@@ -242,7 +242,7 @@ def _values(lines: Sequence[Line]) -> Spec:
     """Numbers and verdicts in words, or why there are none."""
     y = line_channel(lines)
     longest = max((width_of(_note(line).get("numbers", "")) for line in lines), default=0.0)
-    numbers_width = max(NUMBERS, math.ceil(longest) + LETTER)
+    numbers_width = max(NUMBERS, math.ceil(longest) + 2 * LETTER)
     width = numbers_width + VERDICT
     numbers = marks(where="!datum.heading").mark("text", style="label", align="left")
     verdict = marks(where="!datum.heading").mark("text", style="label", align="left", fontWeight="bold")
