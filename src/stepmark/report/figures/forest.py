@@ -38,6 +38,8 @@ NARROW_LABELS, NARROW_MAIN = 112, 196
 """Pixels of the columns, on a wide and on a narrow page."""
 NUMBERS, VERDICT = 136, 70
 """Pixels: of a ratio with its interval, at least, and of a verdict's word behind it."""
+WIDE_DIGITS = 1.12
+"""How much wider some fonts draw digits than letters of average width."""
 LETTER = 16
 """Pixels at the right of a panel that its letters have for themselves."""
 RATIOS, ONE = "ratios", "one"
@@ -242,7 +244,7 @@ def _values(lines: Sequence[Line]) -> Spec:
     """Numbers and verdicts in words, or why there are none."""
     y = line_channel(lines)
     longest = max((width_of(_note(line).get("numbers", "")) for line in lines), default=0.0)
-    numbers_width = max(NUMBERS, math.ceil(longest) + 2 * LETTER)
+    numbers_width = max(NUMBERS, math.ceil(longest * WIDE_DIGITS) + LETTER)
     width = numbers_width + VERDICT
     numbers = marks(where="!datum.heading").mark("text", style="label", align="left")
     verdict = marks(where="!datum.heading").mark("text", style="label", align="left", fontWeight="bold")
