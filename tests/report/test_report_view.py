@@ -14,12 +14,13 @@ from stepmark.records.verdict import Power, Reason, VerdictKind
 from stepmark.report import format as show
 from stepmark.report.groups import FindingGroup
 from stepmark.report.view import build_view, merge_orders
-from stepmark.report.wording import footer_facts, places
+from stepmark.report.wording import footer_facts, places, printed
 from tests.report.builder import Compared, Lane, cells, make_judgement, outline
 from tests.report.ordinary_examples import normal, ops
 from tests.report.sweep_examples import sweep, wide_sweep
 from tests.report.troubled_examples import failures, findings, one_launch
 from tests.support.recordings import make_recording
+from tests.support.trials import make_failure
 
 
 def test_rows_stand_in_the_order_of_the_suite() -> None:
@@ -178,3 +179,11 @@ def test_a_note_of_some_cases_says_which() -> None:
     assert places(note, three) == ["dense: zero everywhere", "and 1 more"]
     assert places(note, {"a": "dense", "b": "mine"}) == ["zero everywhere"]
     assert places(replace(note, letter="a"), three) == ["zero everywhere"]
+
+
+def test_a_traceback_that_was_printed_is_told_once() -> None:
+    trace = "Fatal Python error: Aborted\n\nCurrent thread\n"
+    died = replace(make_failure(Outcome.TIMED_OUT), traceback=trace, output=f"half done\n{trace}")
+    assert printed(died) == "half done"
+    assert printed(replace(died, output=trace)) == ""
+    assert printed(replace(died, traceback="")) == f"half done\n{trace}"

@@ -11,6 +11,7 @@ from stepmark.records.run import Judgement
 from stepmark.report import format as show
 from stepmark.report.page import Page, line
 from stepmark.report.sheet import Sheet
+from stepmark.report.wording import printed
 
 
 def failure_details(judgement: Judgement) -> Sheet:
@@ -33,7 +34,7 @@ def _group(failure: Failure, cases: Sequence[str], page: Page) -> list[Text]:
     lines = [text for case in cases for text in page.paragraph(case, style="bold", hanging="  ")]
     lines += page.paragraph(_where(failure), style="magenta", indent="  ")
     lines += page.paragraph(failure.message, indent="  ")
-    for title, text in (("traceback", failure.traceback), ("last output", failure.output)):
+    for title, text in (("traceback", failure.traceback), ("last output", printed(failure))):
         if text.strip():
             lines.append(line((f"  {title}", "dim")))
             lines += [part for row in text.expandtabs().rstrip().split("\n") for part in _verbatim(row, page)]

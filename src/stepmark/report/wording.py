@@ -61,6 +61,12 @@ def end(failure: Failure | FailureGroup) -> str:
     return f"{failure.outcome} in {failure.stage}"
 
 
+def printed(failure: Failure) -> str:
+    """What the worker wrote besides the traceback: that of a dying process is found in its output."""
+    trace = failure.traceback.strip()
+    return failure.output.replace(trace, "").strip("\n") if trace else failure.output
+
+
 def failure_line(failure: Failure | FailureGroup) -> str:
     """`out-of-memory in build: tried to allocate 12 GiB`."""
     return f"{end(failure)}: {shortened(failure.message)}"
