@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +25,14 @@ def test_names_of_axes_are_shortened_before_their_values() -> None:
     short = shortened("hidden_features=1024, attention_heads=16, causal=True", 220.0)
     assert short.count("=") == 3
     assert all(value in short for value in ("=1024", "=16", "=True"))
+
+
+@pytest.mark.parametrize("width", range(140, 260, 5))
+def test_what_was_left_out_of_a_name_shows(width: int) -> None:
+    short = shortened("dense, features=256, tokens=16, bias=True", float(width))
+    names = re.findall(r"([^ ,=]+)=", short)
+    assert all(name in ("features", "tokens", "bias") or ELLIPSIS in name for name in names)
+    assert ELLIPSIS * 2 not in short
 
 
 def test_a_name_keeps_beginning_and_end() -> None:

@@ -71,13 +71,13 @@ def distinct(names: list[str]) -> list[str]:
 
 
 def _trimmed(found: re.Match[str], most: int) -> str:
-    name = found[1].rstrip(ELLIPSIS)
-    return name if len(name) <= most else name[: most - 1] + ELLIPSIS
+    name = found[1]
+    return name if len(name) <= most else name.rstrip(ELLIPSIS)[: most - 1] + ELLIPSIS
 
 
 def _without_middle(text: str, kept: int) -> str:
     head = (kept + 1) // 2
-    return text[:head] + ELLIPSIS + text[len(text) - (kept - head) :]
+    return text[:head].rstrip(ELLIPSIS) + ELLIPSIS + text[len(text) - (kept - head) :].lstrip(ELLIPSIS)
 
 
 def _advance(letter: str) -> float:

@@ -104,7 +104,9 @@ def _labels(legend: Any) -> dict[str, Any]:
 
 
 def _order() -> Spec:
-    axis = alt.Axis(title="blocks in the order of time", grid=False, labels=False, ticks=False)
+    axis = alt.Axis(
+        title="blocks in the order of time, by launch", titlePadding=18, grid=False, labels=False, ticks=False
+    )
     x, y = Ruler(alt.Scale(zero=False, nice=False), axis), _upwards()
     legend = alt.Legend(
         title=None, orient="top", direction="horizontal", columns=3, symbolOpacity=1, symbolSize=50
@@ -120,8 +122,8 @@ def _order() -> Spec:
         marks(data=LAUNCHES).mark("rule", style="level").encode(**span, y=y.y("median")),
         _beyond(x=x.x("place"), y=y),
         marks(data=LAUNCHES, where="isValid(datum.name)")
-        .mark("text", style="note", dy=-7)
-        .encode(x=x.x("middle"), y=alt.value(0), text=alt.Text(field="name", type="nominal")),
+        .mark("text", style="note", dy=10)
+        .encode(x=x.x("middle"), y=alt.value("height"), text=alt.Text(field="name", type="nominal")),
         data=SAMPLES,
     )
 
