@@ -22,6 +22,15 @@ def test_a_summary_shows_in_the_head(empty_store: Store) -> None:
     assert head.num_failed == 0
 
 
+def test_verdicts_are_counted_in_the_order_of_a_report(empty_store: Store) -> None:
+    recording = dated(1)
+    keep_summarized(empty_store, recording)
+    counts = tuple((kind, place + 1) for place, kind in enumerate(VerdictKind))
+    summary = replace(summarize_run(judged(recording)), verdicts=tuple(sorted(counts)))
+    empty_store.keep_summary(summary)
+    assert empty_store.head(recording.run.id).verdicts == counts
+
+
 def test_keeping_it_again_changes_nothing(empty_store: Store) -> None:
     recording = dated(1)
     keep_summarized(empty_store, recording)

@@ -108,6 +108,12 @@ def _head(row: Row[tuple[object, ...]]) -> RunHead:
         commit=row.commit_id,
         dirty=bool(row.dirty),
         branch=row.branch,
-        verdicts=None if row.verdicts is None else VERDICTS.decode(row.verdicts),
+        verdicts=None if row.verdicts is None else _in_order(VERDICTS.decode(row.verdicts)),
         num_failed=row.num_failed,
     )
+
+
+def _in_order(verdicts: tuple[tuple[VerdictKind, int], ...]) -> tuple[tuple[VerdictKind, int], ...]:
+    """As everywhere else: stored, they are sorted by name."""
+    order = list(VerdictKind)
+    return tuple(sorted(verdicts, key=lambda each: order.index(each[0])))
