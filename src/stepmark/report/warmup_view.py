@@ -121,7 +121,7 @@ def _slow_start(summary: WarmupSummary) -> str:
     if not summary.causes:
         return "no slow start in most launches: there is nothing to explain"
     whole = summary.phases[0].steady
-    worth = f", as long as {_iterations(summary.lost_seconds / whole)} steady ones" if whole else ""
+    worth = f", as long as {_iterations(summary.lost_seconds / whole)} steady iterations" if whole else ""
     what = "the slow start loses" if whole else "slow iterations lose"
     return f"{what} {show.seconds(summary.lost_seconds)}{worth}"
 
