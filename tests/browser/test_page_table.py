@@ -43,6 +43,22 @@ def test_a_heading_sorts_up_and_down_and_says_so(report: Path, watch: Watch) -> 
     assert page.locator("[data-compared] th[aria-sort]").count() == 1
 
 
+def test_cases_without_numbers_are_sorted_by_what_stands_below_the_heading(
+    hostile_report: Path, watch: Watch
+) -> None:
+    opened = watch()
+    page = opened.open(hostile_report)
+    headings = page.locator("[data-compared] thead th button")
+    for place in range(headings.count()):
+        headings.nth(place).click()
+    page.click(f"{heading(page, 'verdict')} button")
+    kinds = page.evaluate(
+        "[...document.querySelector('[data-compared]').tBodies[0].rows].map(row => row.dataset.verdict)"
+    )
+    assert kinds == sorted(kinds, key=str.lower)
+    assert opened.errors == []
+
+
 def test_filters_and_search_narrow_the_rows_down(report: Path, watch: Watch) -> None:
     page = watch().open(report)
     page.wait_for_selector("[data-filters]")

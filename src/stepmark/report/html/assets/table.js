@@ -1,7 +1,13 @@
 // The table of comparisons: sorted by a click on a heading, filtered by text, verdict, suite and phase.
 
+// A case without numbers says why across several columns.
+const cellAt = (row, column) => {
+  let end = 0;
+  return [...row.cells].find((cell) => (end += cell.colSpan) > column);
+};
+
 const sortKey = (row, column) => {
-  const cell = row.cells[column];
+  const cell = cellAt(row, column);
   const value = cell.dataset.v ?? cell.textContent.trim();
   const number = Number(value);
   return value === "" ? null : Number.isNaN(number) ? value.toLowerCase() : number;
