@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, ViewportSize
 
 from tests.browser.conftest import PHONE, Watch, until
 from tests.support.whole_runs import HOSTILE
 
 pytestmark = pytest.mark.process
+PAPER = ViewportSize(width=718, height=1000)
+"""A4 without its margins, in pixels."""
 DRAWN = "[data-report][data-figures='drawn']"
 CONTRAST = """() => {
   const channel = byte => {
@@ -115,3 +117,6 @@ def test_print_shows_content_and_no_controls(report: Path, watch: Watch) -> None
     assert not page.is_visible("header")
     assert not page.is_visible("[data-filters]")
     assert page.is_visible("[data-figure] svg")
+    page.set_viewport_size(PAPER)
+    tables = "[...document.querySelectorAll('table')].map(each => each.scrollWidth)"
+    assert max(page.evaluate(tables)) <= PAPER["width"]

@@ -8,6 +8,7 @@ import json
 import re
 from datetime import UTC
 from functools import cache
+from html import unescape
 from itertools import groupby
 
 import pytest
@@ -210,3 +211,12 @@ def test_a_note_says_which_case_it_is_about() -> None:
     told = render_fragment(page).partition("that change no verdict")[2]
     assert notes
     assert all(f">{page.labels[group.places[0][0]]}</a>" in told for group in notes)
+
+
+def test_a_figure_is_told_in_words_where_nothing_draws_it() -> None:
+    recording = whole_run(num_launches=2, num_rounds=3)
+    page = make_page(judged(recording), recording)
+    text = unescape(render_fragment(page))
+    figures = [figure for section in page.sections.values() for figure in section.figures]
+    assert figures
+    assert all(f"<noscript><p>{figure.alt} " in text for figure in figures)
