@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepmark.report.figures.theme import DARK, LIGHT, VERDICT_COLOURS, Palette, theme
+from stepmark.report.figures.theme import DARK, LIGHT, SHAPES, VERDICT_COLOURS, Palette, theme
 
 palettes = pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
 
@@ -43,3 +43,9 @@ def test_light_and_dark_style_the_same_things() -> None:
     assert light.keys() == dark.keys()
     assert light["style"].keys() == dark["style"].keys()
     assert light != dark
+
+
+def test_every_shape_of_a_variant_can_be_seen() -> None:
+    """A stroke is a line in the colour of its line."""
+    assert "stroke" not in SHAPES
+    assert len(set(SHAPES)) == len(SHAPES)

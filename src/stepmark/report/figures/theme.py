@@ -33,7 +33,16 @@ VERDICT_LETTERS = {
     VerdictKind.INCONCLUSIVE: "?",
     VerdictKind.INVALID: "X",
 }
-SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "stroke")
+SHAPES = (
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "triangle-down",
+    "cross",
+    "triangle-right",
+    "triangle-left",
+)
 """Beside the colours of a palette, in its order."""
 
 
