@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from itertools import pairwise
 from urllib.parse import quote
 
 import pytest
@@ -99,13 +100,26 @@ def test_links_of_ours_lead_somewhere(client: TestClient, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", f"/runs/{run_id(3)}", "/compare", "/history", HISTORY, "/machines", "/api", "/nothing"]
+    "path",
+    [
+        "/",
+        f"/runs/{run_id(3)}",
+        "/runs/latest",
+        "/compare",
+        "/history",
+        HISTORY,
+        "/machines",
+        "/api",
+        "/nothing",
+    ],
 )
 def test_pages_have_one_heading_and_labelled_fields(client: TestClient, path: str) -> None:
     html = client.get(path).text
     page = elements(html)
     tags = [tag for tag, _ in page.found]
     assert tags.count("h1") == 1
+    levels = [0, *(int(tag[1]) for tag in tags if re.fullmatch("h[1-6]", tag))]
+    assert all(one - before <= 1 for before, one in pairwise(levels))
     assert tags.count("main") == 1
     assert "title" in tags
     tables = re.findall(r"<table.*?</table>", html, re.DOTALL)
