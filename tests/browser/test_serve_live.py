@@ -35,7 +35,7 @@ def test_the_page_follows_the_run_to_its_end(watch: Watch, live: tuple[Serving, 
     page.goto(f"{served.address}/runs/{run.id}")
     launches = page.locator('[data-progress="launches"]')
     expect(launches).to_have_text("1")
-    expect(page.get_by_role("heading", name="In progress")).to_be_visible()
+    expect(page.get_by_role("region", name="In progress")).to_be_visible()
     for launch in whole.launches[1:4]:
         store.append(run.id, launch)
     expect(launches).to_have_text("4")
@@ -45,7 +45,7 @@ def test_the_page_follows_the_run_to_its_end(watch: Watch, live: tuple[Serving, 
         store.append(run.id, launch)
     assert whole.run.load_start is not None
     store.finish(run.id, status=RunStatus.COMPLETE, finished=run.started + 60.0, load_end=run.load_start)
-    expect(page.get_by_role("heading", name="Complete", exact=True)).to_be_visible()
+    expect(page.get_by_role("region", name="Complete", exact=True)).to_be_visible()
     expect(page.locator("[data-report]")).to_have_attribute("data-status", "complete")
     expect(page.locator("[data-report]")).to_have_attribute("data-figures", "drawn")
     assert page.locator("[data-figure].drawn svg").count() == page.locator("[data-figure]").count()
