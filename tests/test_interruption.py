@@ -59,6 +59,33 @@ def test_while_stopping_a_second_one_changes_nothing() -> None:
         send(signal.SIGINT)
 
 
+def stop_and_save(saved: list[str]) -> None:
+    """As an engine does that is stopped in a launch; whoever is impatient presses again meanwhile."""
+    try:
+        send(signal.SIGTERM)
+    finally:
+        send(signal.SIGINT)
+        send(signal.SIGHUP)
+        saved.append("launch")
+
+
+def test_a_second_one_does_not_stop_what_the_first_makes_somebody_save() -> None:
+    saved: list[str] = []
+    with Interruption(), pytest.raises(KeyboardInterrupt):
+        stop_and_save(saved)
+    assert saved == ["launch"]
+
+
+def test_a_second_one_stops_where_the_first_was_swallowed() -> None:
+    with Interruption() as interruption:
+        with pytest.raises(KeyboardInterrupt):
+            stop_and_save([])
+        with pytest.raises(KeyboardInterrupt), interruption.held_back():
+            pass
+        with interruption.held_back():
+            pass
+
+
 def test_an_error_in_the_write_is_not_hidden() -> None:
     with Interruption() as interruption, pytest.raises(ValueError, match="disk"), interruption.held_back():
         raise ValueError("disk")

@@ -22,6 +22,8 @@ class Interruption:
 
     def __init__(self) -> None:
         self._held = False
+        self._raised = False
+        """The run is stopping: who presses Ctrl-C twice is not to lose what the first one saves meanwhile."""
         self._pending = False
         self._before: dict[signal.Signals, Any] = {}
 
@@ -35,18 +37,23 @@ class Interruption:
             signal.signal(number, handler)
 
     def _handle(self, _number: int, _frame: FrameType | None) -> None:
-        if not self._held:
-            raise KeyboardInterrupt
-        self._pending = True
+        if self._held or self._raised:
+            self._pending = True
+        else:
+            self._raise()
+
+    def _raise(self) -> None:
+        self._raised, self._pending = True, False
+        raise KeyboardInterrupt
 
     @contextmanager
     def held_back(self) -> Iterator[None]:
-        """What comes in here raises KeyboardInterrupt at the end of the block."""
+        """What comes in here raises KeyboardInterrupt at the end of the block. So does what came again after
+        one that somebody's code swallowed."""
         with self.ignored():
             yield
         if self._pending:
-            self._pending = False
-            raise KeyboardInterrupt
+            self._raise()
 
     @contextmanager
     def ignored(self) -> Iterator[None]:
