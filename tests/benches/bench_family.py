@@ -29,6 +29,18 @@ def leaves_a_child(c):
 
 
 @suite.variant
+def leaves_a_daemon(c):
+    subprocess.Popen(["sh", "-c", "sleep 300 & sleep 300"], start_new_session=True)
+    return step(nn.Linear(4, 4))
+
+
+@suite.variant
+def stays_with_a_daemon(c):
+    subprocess.Popen(["sleep", "300"], start_new_session=True)
+    return step(lambda x: time.sleep(300))
+
+
+@suite.variant
 def stays_with_a_child(c):
     subprocess.Popen(["sleep", "300"])
     return step(lambda x: time.sleep(300))

@@ -33,7 +33,7 @@ from stepmark.engines.local import LocalEngine
 from tests.engines.test_local_family import solo
 from stepmark.records.settings import Settings
 from pathlib import Path
-solo(LocalEngine(Settings(threads=1)), Settings(threads=1), Path(sys.argv[1]), "stays_with_a_child")
+solo(LocalEngine(Settings(threads=1)), Settings(threads=1), Path(sys.argv[1]), sys.argv[2])
 """
 
 
@@ -125,10 +125,22 @@ def test_what_a_worker_leaves_behind_ends_with_it(quick: Settings, bench: Path, 
         local.close()
 
 
-def test_what_a_worker_started_ends_with_a_runner_that_is_killed(bench: Path, tag: str) -> None:
+def test_what_a_worker_leaves_behind_in_a_session_of_its_own_ends_with_it(
+    quick: Settings, bench: Path, tag: str
+) -> None:
+    local = LocalEngine(quick)
+    try:
+        assert solo(local, quick, bench, "leaves_a_daemon").failure is None
+        assert within(5, lambda: not children(tag))
+    finally:
+        local.close()
+
+
+@pytest.mark.parametrize("variant", ["stays_with_a_child", "stays_with_a_daemon"])
+def test_what_a_worker_started_ends_with_a_runner_that_is_killed(bench: Path, tag: str, variant: str) -> None:
     """The server is stopped meanwhile: whatever it is told then, it hears first when it goes on."""
     root = Path(__file__).parents[2]
-    runner = subprocess.Popen([sys.executable, "-c", RUNNER, str(bench)], cwd=root)
+    runner = subprocess.Popen([sys.executable, "-c", RUNNER, str(bench), variant], cwd=root)
     assert within(60, lambda: children(tag))
     (server,) = psutil.Process(runner.pid).children()
     server.suspend()

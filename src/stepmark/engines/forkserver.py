@@ -23,6 +23,7 @@ from collections.abc import Iterator
 
 from stepmark.engines.birth import be_a_worker, die_with_parent
 from stepmark.engines.control import ControlChannel, Exited, Kill, Preload, Preloaded, Start, Started
+from stepmark.engines.orphans import Orphans
 
 _COUNT_BY_NVML = "PYTORCH_NVML_BASED_CUDA_CHECK"
 
@@ -33,6 +34,8 @@ class ForkServer:
     def __init__(self, channel: ControlChannel) -> None:
         self._channel = channel
         self._children: set[int] = set()
+        self._orphans = Orphans()
+        self._orphans.spare()
         self._wake, self._waker = os.pipe()
         os.set_blocking(self._wake, False)
         os.set_blocking(self._waker, False)
@@ -73,6 +76,7 @@ class ForkServer:
             case Preload():
                 signal.signal(signal.SIGTERM, signal.SIG_DFL)  # an import that hangs would never see a note
                 is_safe = _preload(message)
+                self._orphans.spare()
                 self._listen()
                 self._channel.send(Preloaded(fork_is_safe=is_safe))
             case Start():
@@ -105,16 +109,20 @@ class ForkServer:
     def _reap(self) -> None:
         with contextlib.suppress(BlockingIOError):
             os.read(self._wake, 4096)
-        while self._children:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-            if pid == 0:
-                return
+        while ended := _ended_child():
+            pid, status = ended
+            if pid not in self._children:  # an orphan, or what a module had started
+                continue
             self._children.discard(pid)
-            self._signal(pid, signal.SIGKILL)  # what the worker started and left behind, in its session
+            self._signal(pid, signal.SIGKILL)  # what the worker started and left behind, in its group
             with contextlib.suppress(BrokenPipeError):
                 self._channel.send(Exited(pid=pid, status=os.waitstatus_to_exitcode(status)))
+        if not self._children:
+            self._orphans.end()
 
     def _kill_all(self) -> None:
+        """What else workers started is found through them, so first of all."""
+        self._orphans.end()
         for pid in self._children:
             self._signal(pid, signal.SIGKILL)
 
@@ -125,6 +133,15 @@ class ForkServer:
         except ProcessLookupError:
             if pid in self._children:  # not reaped yet: the number still means this worker
                 os.kill(pid, number)
+
+
+def _ended_child() -> tuple[int, int] | None:
+    """Number and status of one that nobody has asked for yet."""
+    try:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        return None
+    return (pid, status) if pid else None
 
 
 def _forked() -> int:
