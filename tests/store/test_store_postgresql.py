@@ -183,3 +183,16 @@ def test_a_turn_that_does_not_come_is_told_as_a_lock(empty_url: str, monkeypatch
             second.add_recording(recording)
         assert second.add_recording(recording)
         assert first.load(recording.run.id) == recording
+
+
+def test_a_server_that_was_started_anew_between_two_trials_costs_neither(empty_url: str) -> None:
+    others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+    with Store.open(empty_url) as store:
+        store.begin(make_run(id="run", status=RunStatus.RUNNING))
+        store.append("run", launch(0))
+        engine = create_engine(empty_url)
+        with engine.connect() as connection:  # what is left of connections when a server ends
+            connection.execute(text(f"{others} AND backend_type = 'client backend'"))
+        engine.dispose()
+        store.append("run", launch(1))
+        assert store.load("run").launches == (launch(0), launch(1))

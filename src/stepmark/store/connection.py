@@ -33,7 +33,8 @@ _LOCK = f"SELECT pg_advisory_xact_lock({int.from_bytes(b'stepmark')})"
 def connect(url: URL) -> Engine:
     """An engine; nothing is opened before its first connection."""
     if url.get_backend_name() != "sqlite":
-        engine = create_engine(url)
+        # A server may have been started anew while a trial was measured; the old connection is no use then.
+        engine = create_engine(url, pool_pre_ping=True)
         event.listen(engine, "begin", _take_turn)
         return engine
     options: dict[str, Any] = {"connect_args": {"timeout": BUSY_SECONDS}}
