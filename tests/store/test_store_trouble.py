@@ -169,3 +169,26 @@ def test_a_database_that_cannot_be_spoken_to(url: str) -> None:
         Store.open(url)
     assert "secret" not in caught.value.problem
     assert "cannot be used" in caught.value.problem
+
+
+@pytest.mark.parametrize("act", ["moved", "replaced"])
+def test_a_file_that_is_no_longer_in_its_place_takes_nothing(tmp_path: Path, act: str) -> None:
+    """SQLite would go on without a word, and what it was given would be gone with the last connection."""
+    file, recording = tmp_path / "results.db", make_recording(num_launches=2)
+    with Store.open(f"sqlite:///{tmp_path}/other.db") as other:
+        other.begin(make_run(id="other"))
+    with Store.open(f"sqlite:///{file}") as store:
+        store.begin(recording.run)
+        store.append(recording.run.id, recording.launches[0])
+        if act == "replaced":
+            (tmp_path / "other.db").replace(file)
+        else:
+            file.rename(tmp_path / "kept.db")
+        with pytest.raises(StoreError, match="was moved, deleted or replaced while it was open") as caught:
+            store.append(recording.run.id, recording.launches[1])
+        assert "put the file back" in caught.value.remedy
+        assert store.load(recording.run.id).launches == recording.launches[:1], "to be shown"
+        if act == "moved":
+            (tmp_path / "kept.db").rename(file)
+            store.append(recording.run.id, recording.launches[1])
+            assert store.load(recording.run.id).launches == recording.launches

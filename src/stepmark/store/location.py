@@ -60,6 +60,15 @@ def is_memory(url: URL) -> bool:
     return url.get_backend_name() == "sqlite" and url.database in {None, "", ":memory:"}
 
 
+def identity(file: Path | None) -> tuple[int, int] | None:
+    """What tells a file from another in its place; None where there is none."""
+    try:
+        found = file.stat() if file is not None else None
+    except FileNotFoundError:
+        found = None
+    return (found.st_dev, found.st_ino) if found is not None else None
+
+
 def prepare_file(file: Path, *, create: bool) -> None:
     """See that a SQLite file is there, or can be; a directory on the way to it is made, the file is not."""
     if file.is_dir():
