@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from types import SimpleNamespace
 
 import pytest
 
@@ -31,6 +32,24 @@ class Unending:
 
     def close(self) -> None:
         pass
+
+
+def test_time_in_which_nobody_looked_is_no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A container that is frozen for an hour freezes the runner and the worker alike."""
+    now = [0.0]
+    monkeypatch.setattr(process, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    nursery = Unending()
+    worker = WorkerProcess(nursery, MeasureCeilings(device="cpu", threads=1), timeout=20.0)
+    for passed in (1.0, 3600.0, 1.0, 1.0, 3600.0):
+        now[0] += passed
+        assert not worker.watch(0.0)
+    assert nursery.signals == []
+    monkeypatch.setattr(process, "_LAST_PATIENCE", 0.0)
+    for _ in range(20):
+        now[0] += 1.0
+        worker.watch(0.0)
+    assert nursery.signals == [signal.SIGABRT, signal.SIGKILL]
+    worker.close()
 
 
 def test_a_process_that_cannot_be_ended_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,10 @@ _LAST_PATIENCE = 60.0
 """Seconds a killed worker has to be gone. A driver takes some to give back a device's memory; where a device
 hangs the kernel cannot end the process, and the run goes on without it."""
 
+_LONGEST_LOOK = 2.0
+"""Seconds that pass at most from one look at a worker to the next. Where more did, the runner did not run,
+and the worker perhaps no more than it: in a container that is frozen, or under SIGSTOP."""
+
 Tick = Callable[[], None]
 """Called about once a second while the runner waits."""
 
@@ -108,7 +112,7 @@ class WorkerProcess:
             theirs.close()
         self._status: int | None = None
         self._hung = False
-        self._progress = (0, time.monotonic())
+        self._committed, self._silence, self._looked = 0, 0.0, time.monotonic()
 
     @property
     def started_by(self) -> str:
@@ -135,15 +139,16 @@ class WorkerProcess:
         return self._status is not None
 
     def _is_silent(self) -> bool:
-        committed, since = self._progress
-        if self._reader.committed != committed:
-            self._progress = (self._reader.committed, time.monotonic())
+        passed = min(time.monotonic() - self._looked, _LONGEST_LOOK)
+        if self._reader.committed != self._committed:
+            self.touch()
             return False
-        return time.monotonic() - since > self._timeout
+        self._silence, self._looked = self._silence + passed, time.monotonic()
+        return self._silence > self._timeout
 
     def touch(self) -> None:
         """Start the time limit anew: the worker has just been given something to do."""
-        self._progress = (self._reader.committed, time.monotonic())
+        self._committed, self._silence, self._looked = self._reader.committed, 0.0, time.monotonic()
 
     def _end_hang(self) -> None:
         self._hung = True
