@@ -139,6 +139,26 @@ def test_an_exception_that_cannot_say_what_it_is_still_is_one() -> None:
     assert (failure.outcome, failure.message) == (Outcome.CRASHED, "Mute")
 
 
+class Leaving(Exception):
+    def __str__(self) -> str:
+        raise SystemExit(0)
+
+
+def test_an_exception_that_leaves_when_it_is_asked_still_is_one() -> None:
+    failure = from_exception(raised(throw(Leaving())), Stage.BUILD)
+    assert (failure.outcome, failure.message) == (Outcome.CRASHED, "Leaving")
+
+
+@pytest.mark.parametrize("line", ["x" * 10**7, "x\n" * 10**7], ids=["one line", "many lines"])
+def test_an_endless_text_is_kept_by_its_ends(line: str) -> None:
+    failure = from_exception(raised(throw(ValueError(f"first {line} last"))), Stage.BUILD)
+    assert failure.message.startswith("ValueError: first x")
+    assert failure.traceback.startswith("Traceback (most recent call last)")
+    assert "characters left out" in failure.traceback
+    assert failure.traceback.endswith("last\n")
+    assert len(failure.message) + len(failure.traceback) < 70_000
+
+
 def module_at(path: Path, text: str) -> ModuleType:
     """A module whose code claims to be of this path."""
     module = ModuleType("made_up")

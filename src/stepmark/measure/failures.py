@@ -19,6 +19,9 @@ _ALLOCATION_MESSAGES = (
 )
 """What torch's CPU and CUDA allocators say in a plain RuntimeError."""
 
+_LONGEST = 32_768
+"""Characters of a text that are kept: a journal holds no message of 100 MB, and a store need not."""
+
 _HERE = str(Path(__file__).resolve().parent.parent) + os.sep
 
 
@@ -73,9 +76,17 @@ def forget_frames(error: BaseException) -> None:
 def _text(error: BaseException) -> str:
     """What the exception says, whatever it is made of: it may have no text at all, or none that encodes."""
     try:
-        return _encodable(str(error)).strip()
-    except Exception:
+        return _shortened(_encodable(str(error))).strip()
+    except BaseException:  # whatever its author lets it raise
         return ""
+
+
+def _shortened(text: str) -> str:
+    """Beginning and end of what is too long."""
+    if len(text) <= _LONGEST:
+        return text
+    half = _LONGEST // 2
+    return f"{text[:half]} ({len(text) - 2 * half} characters left out) {text[-half:]}"
 
 
 def _encodable(text: str) -> str:
@@ -97,7 +108,7 @@ def user_traceback(error: BaseException) -> str:
         frames = frames.tb_next
     if frames is None and not isinstance(error, SyntaxError):  # that one names the user's line itself
         frames = error.__traceback__
-    return _encodable("".join(traceback.format_exception(type(error), error, frames)))
+    return _shortened(_encodable("".join(traceback.format_exception(type(error), error, frames))))
 
 
 def _is_ours(frame: TracebackType) -> bool:
