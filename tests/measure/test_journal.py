@@ -13,7 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stepmark.measure.journal import JournalFull, JournalReader, JournalWriter, new_journal_file
+from stepmark.measure.journal import (
+    JournalFull,
+    JournalReader,
+    JournalWriter,
+    NotTheWorker,
+    new_journal_file,
+)
 from stepmark.measure.protocol import Began, BlockDone, Event
 from tests.support.arbitrary import records
 
@@ -45,6 +51,32 @@ def journal(capacity: int = 1 << 16) -> Iterator[tuple[JournalWriter, JournalRea
 
 def number(index: int) -> BlockDone:
     return BlockDone(variant="mine", round=index, nanoseconds=(index * 7,))
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_child_that_runs_on_reports_nothing() -> None:
+    with journal() as (writer, reader, _):
+        writer.append(number(1))
+        child = os.fork()
+        if child == 0:
+            try:
+                writer.append(number(2))
+            except NotTheWorker:
+                os._exit(7)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        writer.append(number(3))
+        assert reader.read() == [number(1), number(3)]
+
+
+def test_nobody_cuts_off_what_the_runner_reads() -> None:
+    descriptor = new_journal_file(1 << 16)
+    try:
+        for size in (0, 1 << 20):
+            with pytest.raises(PermissionError):
+                os.ftruncate(descriptor, size)
+    finally:
+        os.close(descriptor)
 
 
 @quick

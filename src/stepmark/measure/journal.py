@@ -10,6 +10,7 @@ Writing wakes nobody, so that reporting a block does not disturb the next one.
 
 from __future__ import annotations
 
+import fcntl
 import mmap
 import os
 import struct
@@ -31,14 +32,20 @@ class JournalFull(Exception):
     """The worker reported more than a journal holds."""
 
 
+class NotTheWorker(Exception):
+    """A child that the bench file forked and let run on into our code wants to report as well."""
+
+
 def new_journal_file(capacity: int = CAPACITY) -> int:
     """The descriptor of an unnamed file to be mapped by both sides."""
     if hasattr(os, "memfd_create"):
-        descriptor = os.memfd_create("stepmark-journal")
+        descriptor = os.memfd_create("stepmark-journal", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     else:  # pragma: no cover - other platforms than Linux
         with tempfile.TemporaryFile() as file:
             descriptor = os.dup(file.fileno())
     os.ftruncate(descriptor, capacity)
+    if hasattr(fcntl, "F_ADD_SEALS"):  # to read what a worker has cut off would end the runner: SIGBUS
+        fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
     return descriptor
 
 
@@ -48,10 +55,15 @@ class JournalWriter:
     def __init__(self, descriptor: int) -> None:
         self._map = mmap.mmap(descriptor, 0)
         self._end = _HEAD.size
+        self._process: int | None = None
+        """Who has reported first."""
         self._encode = msgspec.msgpack.Encoder().encode
 
     def append(self, event: Event) -> None:
         """Commit one event: the body first, the length that makes it visible last."""
+        self._process = self._process or os.getpid()
+        if self._process != os.getpid():
+            raise NotTheWorker("a forked child has no say in what its parent measures")
         body = self._encode(event)
         start = self._end + _FRAME.size
         stop = start + len(body)
