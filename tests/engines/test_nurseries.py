@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import resource
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -95,6 +99,31 @@ def test_a_server_that_an_import_ends_or_holds_up_is_replaced(name: str, text: s
         assert seen.exists(), "what the first one had imported is imported again"
     finally:
         nursery.close()
+
+
+@pytest.mark.parametrize(
+    ("number", "limit"), [(signal.SIGCHLD, None), (None, 256), (None, 64)], ids=["blocked", "256", "64"]
+)
+def test_workers_end_well_under_what_a_runner_may_inherit(number: int | None, limit: int | None) -> None:
+    """A blocked SIGCHLD, which tells the server that a worker has ended, and few descriptors."""
+    program = (
+        "from stepmark.engines.local import LocalEngine\n"
+        "from stepmark.records.settings import Settings\n"
+        "from stepmark.records.source import BuiltinSource\n"
+        "engine = LocalEngine(Settings(threads=1, timeout=10.0))\n"
+        "print(engine.describe([BuiltinSource(name='demo')], 'cpu').device)\n"
+        "engine.close()\n"
+    )
+
+    def inherit() -> None:
+        if number is not None:
+            signal.pthread_sigmask(signal.SIG_BLOCK, {number})
+        if limit is not None:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, preexec_fn=inherit, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "cpu\n"), done.stderr
 
 
 def test_where_no_server_can_be_had_its_last_words_are_told(tmp_path: Path) -> None:

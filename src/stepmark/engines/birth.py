@@ -7,6 +7,7 @@ import ctypes
 import faulthandler
 import fcntl
 import os
+import resource
 import signal
 import socket
 import sys
@@ -20,7 +21,8 @@ _REQUESTS: msgspec.msgpack.Decoder[Request] = msgspec.msgpack.Decoder(Request)
 
 _PR_SET_PDEATHSIG = 1
 _HIGH = 700
-"""Descriptors are moved up here, out of the way of bench files that close the low ones."""
+"""Descriptors are moved up here, out of the way of bench files that close the low ones; half the way to the
+system's limit where that is lower."""
 
 
 def die_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
@@ -74,7 +76,9 @@ def _catch_output(output: int) -> None:
 
 
 def _high(descriptor: int) -> int:
-    return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _HIGH)
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    least = _HIGH if limit == resource.RLIM_INFINITY else min(_HIGH, limit // 2)
+    return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, least)
 
 
 def _high_socket(descriptor: int) -> socket.socket:

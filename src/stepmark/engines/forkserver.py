@@ -58,7 +58,9 @@ class ForkServer:
             self._kill_all()
 
     def _listen(self) -> None:
-        """Again after every import: a module may have set handlers of its own."""
+        """Again after every import: a module may have set handlers of its own. Signals may be blocked by one,
+        or by whoever started the runner."""
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGCHLD, signal.SIGTERM))
         signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
