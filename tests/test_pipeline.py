@@ -399,6 +399,28 @@ def test_a_run_that_another_process_measures_is_left_alone(
     assert engine.described == 0
 
 
+def test_a_run_that_another_process_ended_meanwhile_is_not_gone_on_with(store: Store) -> None:
+    """Both were asked to resume it; the other did, while this one still described what it brings."""
+    watcher = Followed()
+    stopping = Stopping(OUTLINE, scripts())  # type: ignore[arg-type]
+    stopping.stop_at = ALL - 3
+    budgeted = order(replace(SETTINGS, budget=1e6))
+    with pytest.raises(Interrupted):
+        measure(budgeted, engine=stopping, store=store, watcher=watcher)
+
+    class Overtaken(FakeEngine):
+        def describe(self, sources: object, device: str) -> Any:
+            head = store.load(watcher.run_id).run
+            store.finish(
+                head.id, status=RunStatus.COMPLETE, finished=head.started + 1.0, load_end=head.load_start
+            )
+            return super().describe((), device)
+
+    engine = Overtaken(OUTLINE, scripts())  # type: ignore[arg-type]
+    found = resume(watcher.run_id, engine=engine, store=store)
+    assert (engine.performed, found.run.status) == ([], RunStatus.COMPLETE)
+
+
 def test_a_run_of_some_variants_resumes(store: Store) -> None:
     """A preset may leave variants out; those that it has must be as they were."""
     few = replace(OUTLINE, presets=(PresetOutline(name="quick", axes=(), variants=("dense", "thin")),))

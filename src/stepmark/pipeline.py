@@ -108,7 +108,8 @@ def resume(run_id: str, *, engine: Engine, store: Store, watcher: Watcher | None
     _refuse_change(run, described, now)
     if run.status is RunStatus.COMPLETE:
         return recording
-    store.reopen(run.id)
+    if not store.reopen(run.id):
+        return store.load(run.id)
     past = store.load(run.id).trials  # again, now that nobody else adds to them
     return _carry_out(run, past, engine=engine, store=store, watcher=watcher or Unwatched())
 

@@ -73,10 +73,10 @@ def test_runs_that_go_on_and_runs_of_newer_records_are_not_stale(empty_store: St
 
 def test_a_run_that_is_resumed_loses_its_summary(empty_store: Store) -> None:
     recording = dated(1)
-    empty_store.begin(recording.run)
+    empty_store.begin(replace(recording.run, status=RunStatus.INTERRUPTED))
     for trial in recording.trials:
         empty_store.append(recording.run.id, trial)
     empty_store.keep_summary(summarize_run(judged(recording)))
-    empty_store.reopen(recording.run.id)
+    assert empty_store.reopen(recording.run.id)
     assert empty_store.case_points(DENSE) == ()
     assert empty_store.head(recording.run.id).verdicts is None

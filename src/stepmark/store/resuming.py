@@ -7,6 +7,7 @@ from enum import StrEnum
 from sqlalchemy import Connection, select
 
 from stepmark.errors import UsageError
+from stepmark.records.run import RunStatus
 from stepmark.store.owner import OWNER, is_another
 from stepmark.store.schema import runs
 
@@ -41,3 +42,9 @@ def check_resumable(connection: Connection, run_id: str) -> None:
             f"run {run_id} is being measured, by process {owner.pid} on {owner.host}",
             remedy="wait until it has ended, or stop it: both at once would disturb each other",
         )
+
+
+def is_complete(connection: Connection, run_id: str) -> bool:
+    """Whether it came to its end, after which nothing of it is missing."""
+    status = connection.execute(select(runs.c.status).where(runs.c.id == run_id)).scalar_one_or_none()
+    return status == RunStatus.COMPLETE

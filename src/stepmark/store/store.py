@@ -20,7 +20,7 @@ from stepmark.store.owner import this_process
 from stepmark.store.points import load_case_ids, load_facts, load_levels, load_phases, load_points
 from stepmark.store.reading import load_recording, load_run
 from stepmark.store.reference import is_latest, match
-from stepmark.store.resuming import Origin, check_resumable
+from stepmark.store.resuming import Origin, check_resumable, is_complete
 from stepmark.store.search import RunPage, RunQuery, load_branches, load_machines, load_suites, search_runs
 from stepmark.store.summaries import drop_summary, replace_summary, stale_runs
 from stepmark.store.writing import insert_run, insert_trial, update_run
@@ -53,14 +53,18 @@ class Store(Opened):
         with self._reading() as connection:
             check_resumable(connection, run_id)
 
-    def reopen(self, run_id: str) -> None:
+    def reopen(self, run_id: str) -> bool:
         """A resumed run is running again: it has no end until it is finished anew. Of two processes that
-        resume it at the same moment one is refused."""
+        resume it at the same moment one is refused. False where the other has been so quick that the run came
+        to its end meanwhile."""
         with self._writing() as connection:
             check_resumable(connection, run_id)
+            if is_complete(connection, run_id):
+                return False
             if not update_run(connection, run_id, status=RunStatus.RUNNING, owner=this_process()):
                 raise self._no_run(run_id)
             drop_summary(connection, run_id)
+        return True
 
     def add_recording(self, recording: Recording) -> bool:
         """Keep a whole run that was measured elsewhere; False where the very same one is there already. It
