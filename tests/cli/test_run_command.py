@@ -140,6 +140,31 @@ def test_a_budget_ends_the_run(here: CommandsHere, benches: Path) -> None:
     assert len(launches(document)) < 200
 
 
+@pytest.mark.parametrize("act", ["changed", "gone"])
+def test_a_bench_file_that_changes_stops_the_run(
+    stepmark: CommandLine, here: CommandsHere, benches: Path, act: str
+) -> None:
+    """Instead of one sample of two versions, or of cases that are crashed for ever by a file half written."""
+    bench = stepmark.home / "bench_plain.py"
+    bench.write_text((benches / "bench_plain.py").read_text())
+    process = stepmark.start("run", str(bench), *ONE_CELL, "--launches", "100")
+    wait_for_launches(stepmark, process, 2)
+    before = bench.read_text()
+    if act == "gone":
+        bench.unlink()
+    else:
+        bench.write_text(before.replace("bias=False", "bias=True"))
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "stepmark: bench_plain.py was changed, moved or deleted while it was measured" in err
+    document = json.loads(here("export", "latest", "--format", "json").stdout)
+    assert document["run"]["status"] == "interrupted"
+    assert all(lane["failure"] is None for launch in launches(document) for lane in launch["lanes"])
+    bench.write_text(before)
+    assert stepmark("run", "--resume", "latest", "--quiet").returncode == 0
+    assert gone(stepmark)
+
+
 def test_ctrl_c_stops_at_once_and_leaves_nothing_behind(
     stepmark: CommandLine, here: CommandsHere, benches: Path
 ) -> None:

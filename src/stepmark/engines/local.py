@@ -21,6 +21,7 @@ from stepmark.engines.whole_launch import (
     stopped_by_user,
 )
 from stepmark.errors import BenchFileError
+from stepmark.instruments.bench_files import BenchFiles
 from stepmark.instruments.device_pace import pace_of
 from stepmark.measure.assemble import last_entered, launch_trial, solo_trial, warmup_trial
 from stepmark.measure.assignment import Assignment, LaunchAssignment, SoloAssignment, WarmupAssignment
@@ -70,10 +71,12 @@ class LocalEngine:
         patience = max(settings.timeout, LEAST_PATIENCE)
         self._fork = ForkNursery(environment, patience=patience) if start == "fork" else None
         self._spawn = SpawnNursery(environment)
+        self._files = BenchFiles(())
         self._nursery: Nursery = self._fork or self._spawn
 
     def describe(self, sources: Sequence[Source], device: str) -> Described:
         """What the sources define; a BenchFileError where they cannot be used."""
+        self._files = BenchFiles(sources)
         worker = self._start(Describe(sources=tuple(sources), device=device, threads=self._settings.threads))
         try:
             worker.join(self._tick)
@@ -97,7 +100,13 @@ class LocalEngine:
             worker.close()
 
     def perform(self, assignment: Assignment) -> Trial:
-        """Run one assignment to its end, whatever that is."""
+        """Run one assignment to its end, whatever that is; a BenchFileError where the sources are no longer
+        what they were when they were described."""
+        trial = self._performed(assignment)
+        self._files.refuse_change()
+        return trial
+
+    def _performed(self, assignment: Assignment) -> Trial:
         match assignment:
             case SoloAssignment():
                 return self._solo(assignment)
