@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,13 @@ def test_a_folder_without_bench_files(here: Path) -> None:
     (here / "empty").mkdir()
     with pytest.raises(UsageError, match=r"no bench_\*\.py in empty"):
         resolve("empty")
+
+
+@pytest.mark.parametrize("target", ["bench_\udcff.py", "."])
+def test_a_path_that_is_no_text_is_refused_before_anything_starts(here: Path, target: str) -> None:
+    Path(os.fsdecode(b"bench_\xff.py")).write_text(BENCH)
+    with pytest.raises(UsageError, match="no text"):
+        resolve(target)
 
 
 def test_a_suite_is_chosen_in_a_file_not_in_a_folder(here: Path) -> None:

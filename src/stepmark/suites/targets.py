@@ -34,17 +34,30 @@ def resolve(target: str) -> tuple[Source, ...]:
     text, _, suite = target.partition("::")
     path = Path(text)
     if path.is_file():
-        return (FileSource(path=str(path.resolve()), suite=suite or None),)
+        return (_source(path, suite or None),)
     files = [bench.path for bench in bench_files(path)] if path.is_dir() else []
     if files and suite:
         raise UsageError(f"{text} is a folder, '{suite}' is in a file", remedy="name the file before ::")
     if files:
-        return tuple(FileSource(path=str(file.resolve())) for file in files)
+        return tuple(_source(file) for file in files)
     if target in BUILTIN:
         return (BuiltinSource(name=target),)
     if path.is_dir():
         raise UsageError(f"no bench_*.py in {text}", remedy="name a file, or write one: bench_mine.py")
     raise UsageError(f"there is no suite or file '{target}'", remedy=_nearest(target))
+
+
+def _source(path: Path, suite: str | None = None) -> FileSource:
+    """What goes to workers and into the store is text."""
+    whole = str(path.resolve())
+    try:
+        whole.encode()
+    except UnicodeEncodeError:
+        raise UsageError(
+            f"the path {whole!a} is no text in the locale's encoding",
+            remedy="rename it; where the locale is at fault, set PYTHONUTF8=1",
+        ) from None
+    return FileSource(path=whole, suite=suite)
 
 
 def _nearest(target: str) -> str:
