@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 from stepmark.errors import UsageError
@@ -14,10 +15,20 @@ def default_name(run_id: str) -> Path:
     return Path(f"stepmark-{run_id}.html")
 
 
+def check_drawing() -> None:
+    """Altair reads its own docstrings when it is imported, and fails where there are none."""
+    if sys.flags.optimize > 1:
+        raise UsageError(
+            "charts cannot be drawn by a Python that leaves docstrings out (-OO)",
+            remedy="unset PYTHONOPTIMIZE, or set it to 1",
+        )
+
+
 def checked_html(named: str | None) -> Path | None:
     """The file that --html names, if its folder is there and it may be written."""
     if named is None:
         return None
+    check_drawing()
     path = Path(named)
     if path.is_dir():
         raise UsageError(f"{named} is a folder", remedy=f"name a file in it: {path / 'report.html'}")

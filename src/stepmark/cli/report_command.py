@@ -24,13 +24,14 @@ def command(run: str, html: str | None, **options: Any) -> int:
     """
     from msgspec.structs import replace
 
-    from stepmark.cli.html_file import checked_html, default_name, write_html
+    from stepmark.cli.html_file import check_drawing, checked_html, default_name, write_html
     from stepmark.cli.options import accepted_of
     from stepmark.pipeline import judged
     from stepmark.store.location import store_url
     from stepmark.store.store import Store
     from stepmark.units import parse_fraction
 
+    check_drawing()
     accepted, path = accepted_of(options["accept"]), checked_html(html)
     gc.disable()  # a million small records are made, kept and gone with the process: a tenth of the time
     with Store.open(store_url(options["store"]), create=False) as store:
