@@ -64,4 +64,5 @@ CHROMIUMS := chromium chromium-browser google-chrome google-chrome-stable chrome
 	  echo "There is no Chromium here and none could be fetched (.venv/browser.log): the tests of pages are skipped."
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
+	find . -name __pycache__ -prune -exec rm -rf {} +
