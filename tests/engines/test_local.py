@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import resource
 import time
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+import stepmark
 from stepmark.engines.local import LocalEngine
 from stepmark.errors import BenchFileError
 from stepmark.measure.assignment import LaunchAssignment, SoloAssignment
@@ -123,6 +125,37 @@ def test_a_bench_file_that_ends_the_process_is_named(engine: LocalEngine, tmp_pa
     assert "bench_gone.py" in caught.value.problem
     assert "exit code 9" in caught.value.problem
     assert "last words" in caught.value.detail
+
+
+@pytest.mark.parametrize("start", ["fork", "spawn"])
+def test_files_of_the_current_folder_are_not_taken_for_ours_or_torchs(
+    start: str, quick: Settings, benches: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("stepmark", "torch", "random", "types", "signal"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(f'{__file__} was imported')\n")
+    (tmp_path / "sizes_of_mine.py").write_text("")
+    bench = tmp_path / "elsewhere" / "bench_it.py"
+    bench.parent.mkdir()
+    bench.write_text("import sizes_of_mine\n" + (benches / "bench_plain.py").read_text())
+    # Of the tester it may name the current folder.
+    monkeypatch.setenv("PYTHONPATH", str(Path(stepmark.__file__).parents[1]))
+    monkeypatch.chdir(tmp_path)
+    engine = LocalEngine(quick, start=start)
+    try:
+        assert engine.describe((FileSource(path=str(bench)),), "cpu").suites
+    finally:
+        engine.close()
+
+
+def test_workers_start_where_few_files_may_be_open(quick: Settings, benches: Path) -> None:
+    most, hardest = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(256, most), hardest))
+    engine = LocalEngine(quick)
+    try:
+        assert engine.describe((FileSource(path=str(benches / "bench_plain.py")),), "cpu").suites
+    finally:
+        engine.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hardest))
 
 
 def test_only_output_that_is_there_is_pointed_to(engine: LocalEngine, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import sys
 
 import msgspec
 
+from stepmark.engines.interpreter import search_current_folder
 from stepmark.measure.journal import JournalWriter
 from stepmark.measure.requests import Request
 
@@ -49,6 +50,7 @@ def be_a_worker(request: int, journal: int, output: int, turns: int | None, *, p
         asked = _read_request(request)
         from stepmark.engines.worker import work
 
+        search_current_folder()
         work(asked, writer, connection)
         status = 0
     except BaseException:

@@ -23,6 +23,7 @@ from collections.abc import Iterator
 
 from stepmark.engines.birth import be_a_worker, die_with_parent
 from stepmark.engines.control import ControlChannel, Exited, Kill, Preload, Preloaded, Start, Started
+from stepmark.engines.interpreter import search_current_folder
 from stepmark.engines.orphans import Orphans
 
 _COUNT_BY_NVML = "PYTORCH_NVML_BASED_CUDA_CHECK"
@@ -208,4 +209,5 @@ def main() -> None:
     connection.set_inheritable(False)
     import stepmark.engines.worker  # noqa: F401 - torch and all a worker needs
 
+    search_current_folder()
     ForkServer(ControlChannel(connection)).serve()

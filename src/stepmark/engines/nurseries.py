@@ -6,12 +6,12 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from stepmark.engines.control import Exited, Kill, Message, Preload, Preloaded, Start, Started
+from stepmark.engines.interpreter import interpreter
 from stepmark.engines.process import Descriptors
 from stepmark.engines.server import Server, ServerGone
 from stepmark.errors import EngineError
@@ -157,9 +157,8 @@ class SpawnNursery:
         self._workers: dict[int, subprocess.Popen[bytes]] = {}
 
     def start(self, descriptors: Descriptors) -> int:
-        numbers = [os.getpid(), *descriptors.all()]
         worker = subprocess.Popen(
-            [sys.executable, "-c", _SPAWNED, *map(str, numbers)],
+            interpreter(_SPAWNED, os.getpid(), *descriptors.all()),
             pass_fds=descriptors.all(),
             env=self._environment,
             start_new_session=True,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 
 from stepmark.engines.control import ControlChannel, Message, is_ready
+from stepmark.engines.interpreter import interpreter
 from stepmark.measure.failures import signal_name
 
 _SERVER = "from stepmark.engines.forkserver import main; main()"
@@ -37,7 +37,7 @@ class Server:
         self._words = tempfile.TemporaryFile()  # noqa: SIM115 - closed in `close`
         # A session of its own: Ctrl-C reaches the runner, which decides what happens to the workers.
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _SERVER, str(theirs.fileno()), str(os.getpid())],
+            interpreter(_SERVER, theirs.fileno(), os.getpid()),
             pass_fds=[theirs.fileno()],
             env=dict(environment),
             start_new_session=True,

@@ -105,7 +105,7 @@ def _made() -> str:
         "import sys, vl_convert; "
         f"sys.stdout.buffer.write(vl_convert.javascript_bundle(vl_version={VEGALITE!r}).encode())"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, check=True)
     return done.stdout.decode()
 
 
