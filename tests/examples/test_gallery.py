@@ -32,7 +32,9 @@ PUBLISHED = {
     "wrong_length_scales",
 }
 
-JUDGED_BY_TIMES = {"never_settled", "phase_bleed", "uneven_iterations", "warm_up_unfinished"}
+JUDGED_BY_TIMES = {
+    *("never_settled", "not_synchronised", "phase_bleed", "uneven_iterations", "warm_up_unfinished")
+}
 """Alone, because neighbours hide or feign them: the one mistake is over after 150 ms, before the first round
 where four processes share two cores, and there a steady lane may not settle, and a thread that goes on
 working may be done before it is looked for. Neighbours from outside the tests are why they have three tries:
