@@ -49,30 +49,36 @@ def test_under_a_budget_nobody_counts_what_will_not_be_measured(
     assert Forecast(budget=budget).count(done, 4536) == counted
 
 
-def test_without_a_terminal_a_line_says_how_far_it_is(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    recording = make_recording(num_launches=2)
+@pytest.fixture
+def slow_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten seconds pass from one look to the next."""
     moments = iter(range(0, 1000, 10))
     monkeypatch.setattr("stepmark.cli.progress.time.monotonic", lambda: float(next(moments)))
+
+
+def said_after(done: int, total: int, capsys: pytest.CaptureFixture[str], *, budget: float | None) -> str:
+    """Of a display that writes lines."""
+    recording = make_recording(num_launches=2)
     display = LineDisplay()
-    display.begins(replace(recording.run, settings=replace(recording.run.settings, budget=90.0)), 0)
-    display.advances(recording.launches[0], 3, 4536)
-    said = capsys.readouterr().err
+    display.begins(replace(recording.run, settings=replace(recording.run.settings, budget=budget)), 0)
+    display.advances(recording.launches[0], done, total)
+    return capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("slow_clock")
+def test_without_a_terminal_a_line_says_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    said = said_after(3, 4536, capsys, budget=90.0)
     assert re.fullmatch(r"stepmark: measuring, 3 trials done, about \d+ s left\n", said)
 
 
+@pytest.mark.usefixtures("slow_clock")
 def test_no_upper_bound_is_promised_where_fresh_launches_may_confirm(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A flagged cell of a sweep gets launches that nobody counted before."""
-    recording = make_recording(num_launches=2)
-    moments = iter(range(0, 1000, 10))
-    monkeypatch.setattr("stepmark.cli.progress.time.monotonic", lambda: float(next(moments)))
-    display = LineDisplay()
-    display.begins(recording.run, 0)
-    display.advances(recording.launches[0], 99, 99)
-    assert "at most" not in capsys.readouterr().err
+    said = said_after(99, 99, capsys, budget=None)
+    assert "99 of 99 done, about" in said
+    assert "at most" not in said
 
 
 def test_what_a_case_says_cannot_command_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -131,20 +132,26 @@ def test_list_names_suites_without_importing(tmp_path: Path, monkeypatch: pytest
     assert "bench_mine.py" in done.output
 
 
+def stepmark_into(stream: Any, store: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command with its output in a stream that does not take it."""
+    return subprocess.run(
+        [sys.executable, "-m", "stepmark", *arguments],
+        stdout=stream,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "STEPMARK_STORE": store},
+        text=True,
+        check=False,
+    )
+
+
 @pytest.mark.parametrize("arguments", [("--help",), ("list",), ("export", "--format", "jsonl")])
 def test_a_reader_that_has_left_is_not_a_condition_that_holds(store: str, arguments: tuple[str, ...]) -> None:
     """Exit code 1 says that a --fail-on condition holds; 141 is what other programs end with."""
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run(
-        [sys.executable, "-m", "stepmark", *arguments],
-        stdout=writing,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "STEPMARK_STORE": store},
-        check=False,
-    )
+    done = stepmark_into(writing, store, *arguments)
     os.close(writing)
-    assert (done.returncode, done.stderr) == (141, b"")
+    assert (done.returncode, done.stderr) == (141, "")
 
 
 @pytest.mark.parametrize("arguments", [("show",), ("list",), ("export", "--format", "jsonl")])
@@ -152,14 +159,7 @@ def test_output_that_cannot_be_written_is_not_a_condition_that_holds(
     store: str, arguments: tuple[str, ...]
 ) -> None:
     with open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "stepmark", *arguments],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "STEPMARK_STORE": store},
-            text=True,
-            check=False,
-        )
+        done = stepmark_into(full, store, *arguments)
     problem, remedy = done.stderr.splitlines()
     assert (done.returncode, problem) == (
         2,

@@ -158,23 +158,25 @@ def test_workers_start_where_few_files_may_be_open(quick: Settings, benches: Pat
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hardest))
 
 
-def test_only_output_that_is_there_is_pointed_to(engine: LocalEngine, tmp_path: Path) -> None:
-    bench = tmp_path / "bench_gone.py"
-    bench.write_text("import os\nos._exit(9)\n")
+def refused(engine: LocalEngine, bench: Path, text: str) -> BenchFileError:
+    """What is said of a bench file with this text."""
+    bench.write_text(text)
     with pytest.raises(BenchFileError) as caught:
         engine.describe([FileSource(path=str(bench))], "cpu")
-    assert caught.value.detail == ""
-    assert "output above" not in caught.value.remedy
-    assert "os._exit" in caught.value.remedy
+    return caught.value
+
+
+def test_only_output_that_is_there_is_pointed_to(engine: LocalEngine, tmp_path: Path) -> None:
+    error = refused(engine, tmp_path / "bench_gone.py", "import os\nos._exit(9)\n")
+    assert error.detail == ""
+    assert "output above" not in error.remedy
+    assert "os._exit" in error.remedy
 
 
 def test_what_is_wrong_with_an_import_is_one_line(engine: LocalEngine, tmp_path: Path) -> None:
-    bench = tmp_path / "bench_wordy.py"
-    bench.write_text("raise ValueError('one\\ntwo')\n")
-    with pytest.raises(BenchFileError) as caught:
-        engine.describe([FileSource(path=str(bench))], "cpu")
-    assert caught.value.problem == "bench_wordy.py failed to import: ValueError: one"
-    assert "two" in caught.value.detail
+    error = refused(engine, tmp_path / "bench_wordy.py", "raise ValueError('one\\ntwo')\n")
+    assert error.problem == "bench_wordy.py failed to import: ValueError: one"
+    assert "two" in error.detail
 
 
 def test_a_worker_is_not_taken_for_a_dead_one_that_had_its_number(engine: LocalEngine, benches: Path) -> None:

@@ -11,6 +11,9 @@ import click
 from stepmark.cli.options import store_option
 from stepmark.errors import UsageError
 
+GZIP = b"\x1f\x8b"
+"""How compressed files begin."""
+
 
 @click.command("import")
 @click.argument("file", metavar="FILE")
@@ -42,9 +45,6 @@ def command(file: str, format_: str | None, name: str | None, store: str | None)
     lines, loose = num_lines(document)
     click.echo(f"{made.id}  {made.name}: {format_of(document).name}, {lines} lines, {loose} kept as text")
     return 0
-
-
-GZIP = b"\x1f\x8b"
 
 
 def _read(path: Path) -> bytes:

@@ -83,7 +83,7 @@ def _conclude(
         print_against(options["format_"], judgement, recording, against=against, store=options["store"])
         if costs:
             _print_costs(costs, options["format_"])
-    finally:  # whose reader may leave, or whose other run have no case in common
+    finally:  # a reader that left, or a run of --against without a case in common, costs no report
         if html is not None:
             _write_report(judgement, recording, html)
     return exit_code(judgement, fail_on)
