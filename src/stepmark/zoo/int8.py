@@ -28,7 +28,7 @@ from typing import Final
 import torch
 from torch import Tensor, nn
 
-from stepmark.zoo.kernels.backend import Backend, resolve
+from stepmark.zoo.kernels.backend import Backend, check_one_device, resolve
 from stepmark.zoo.quantize import CODES
 
 HAS_VNNI: Final = torch.cpu._is_vnni_supported()
@@ -131,9 +131,7 @@ def _linear(
         raise ValueError(f"expected scales of shape {wanted} for x8, got {tuple(x_scale.shape)}")
     if bias is not None and bias.shape != w8.shape[:1]:
         raise ValueError(f"expected a bias for each of {w8.shape[0]} rows of w8, got {tuple(bias.shape)}")
-    given = (x8, w8, x_scale, w_scale) if bias is None else (x8, w8, x_scale, w_scale, bias)
-    if len(devices := dict.fromkeys(str(one.device) for one in given)) > 1:
-        raise ValueError(f"expected tensors on one device, got some on {' and some on '.join(devices)}")
+    check_one_device(x8, w8, x_scale, w_scale, bias)
     rows, row_scale = x8.reshape(-1, x8.shape[-1]), x_scale.reshape(-1)
     if _by_kernel(x8, x_scale, dtype, backend):
         from stepmark.zoo.kernels.product import product

@@ -23,6 +23,13 @@ def check_backend(backend: str) -> None:
         raise ValueError(f"expected backend 'auto', 'triton' or 'torch', got {backend!r}")
 
 
+def check_one_device(*tensors: Tensor | None) -> None:
+    """Kernels are given addresses, and do not see of which device."""
+    devices = dict.fromkeys(str(one.device) for one in tensors if one is not None)
+    if len(devices) > 1:
+        raise ValueError(f"expected tensors on one device, got some on {' and some on '.join(devices)}")
+
+
 def resolve(backend: Backend, x: Tensor) -> bool:
     """Whether Triton computes for this tensor. Asked for by name where it cannot, it says why."""
     if backend == "torch":

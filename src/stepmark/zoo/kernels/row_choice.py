@@ -15,7 +15,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from stepmark.zoo.kernels.backend import Backend, resolve
+from stepmark.zoo.kernels.backend import Backend, check_one_device, resolve
 from stepmark.zoo.kernels.dispatch import Key, _rehearsal, choose, is_for_a_graph
 
 Operation = Callable[..., Tensor]
@@ -75,9 +75,7 @@ def uses_triton(
 ) -> bool:
     """Whether Triton computes the operation `name` on these tensors, whose first has the rows in its last
     dimension. `ways` gives plain torch and the kernel, both to be called with the tensors."""
-    devices = dict.fromkeys(str(one.device) for one in tensors if one is not None)
-    if len(devices) > 1:
-        raise ValueError(f"expected tensors on one device, got some on {' and some on '.join(devices)}")
+    check_one_device(*tensors)
     decision = _is_named(backend, tensors, widest)
     if decision is None:
         decision = _choose(name, tensors, ways)
