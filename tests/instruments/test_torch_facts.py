@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from stepmark.errors import UsageError
-from stepmark.instruments.torch_clock import torch_flags
 from stepmark.instruments.torch_facts import resolve_device, torch_facts
+from stepmark.instruments.torch_flags import torch_flags
 from stepmark.records.environment import TorchFacts
 
 

@@ -27,7 +27,7 @@ import torch
 from msgspec.structs import replace
 
 from stepmark.instruments.host_facts import host_facts
-from stepmark.instruments.torch_clock import float32_matmul_precision, set_float32_matmul_precision
+from stepmark.instruments.torch_flags import float32_matmul_precision, set_float32_matmul_precision
 from stepmark.records.ceilings import Ceilings, MatrixRate, machine_name
 from stepmark.records.limit import RELAXED
 

@@ -8,7 +8,7 @@ import torch
 
 from stepmark.errors import UsageError
 from stepmark.instruments.card import open_card
-from stepmark.instruments.torch_clock import torch_flags
+from stepmark.instruments.torch_flags import torch_flags
 from stepmark.records.card import CardFacts
 from stepmark.records.environment import TorchFacts
 

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from stepmark.authoring.expectation import Expect
 from stepmark.authoring.inputs import randn, zeros
 from stepmark.authoring.workload import Ops, Step
-from stepmark.instruments.torch_clock import torch_flags
+from stepmark.instruments.torch_flags import torch_flags
 from stepmark.records.case import Mode
 from stepmark.records.inspection import Inspection, ValueKind
 from tests.instruments.inspection.bound import inspected, phase, stepped

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from stepmark.authoring.inputs import randint, randn
 from stepmark.authoring.workload import Step
-from stepmark.instruments.torch_clock import float32_matmul_precision, set_float32_matmul_precision
+from stepmark.instruments.torch_flags import float32_matmul_precision, set_float32_matmul_precision
 from stepmark.records.case import Mode
 from stepmark.records.inspection import NumberCheck
 from tests.instruments.inspection.bound import stepped

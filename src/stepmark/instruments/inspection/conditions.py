@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from stepmark.instruments.torch_clock import torch_flags
+from stepmark.instruments.torch_flags import torch_flags
 from stepmark.records.evidence import Conditions
 
 _DEBUGGING = (

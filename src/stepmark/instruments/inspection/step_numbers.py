@@ -21,7 +21,7 @@ from stepmark.instruments.inspection.numbers import (
 )
 from stepmark.instruments.inspection.snapshot import RandomState, Snapshot
 from stepmark.instruments.inspection.subject import Subject, named_parameters, tensors_in
-from stepmark.instruments.torch_clock import torch_flags
+from stepmark.instruments.torch_flags import torch_flags
 from stepmark.measure.failures import is_allocation_failure
 from stepmark.records.inspection import NumberCheck
 from stepmark.records.limit import is_relaxed
