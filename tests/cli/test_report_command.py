@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner, Result
@@ -84,26 +83,6 @@ def test_a_place_that_may_not_be_written_is_refused_before_anything_is_measured(
         checked_html(str(tmp_path / "out.html"))
     (tmp_path / "ours.html").write_text("")
     assert checked_html(str(tmp_path / "ours.html")) == tmp_path / "ours.html"
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("report",),
-        ("plot", "--kind", "forest", "-o", "x.svg"),
-        ("serve", "--port", "0"),
-        ("run", "demo", "--html", "x.html"),
-    ],
-    ids=lambda command: command[0],
-)
-def test_what_draws_is_refused_where_docstrings_are_left_out(
-    command: tuple[str, ...], store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("stepmark.cli.html_file.sys", SimpleNamespace(flags=SimpleNamespace(optimize=2)))
-    with pytest.raises(UsageError, match="docstrings"):
-        invoke(*command, "--store", store)
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.process

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
+from stepmark.cli.drawing import check_drawing
 from stepmark.errors import UsageError
 from stepmark.records.run import Judgement, Recording
 
@@ -13,15 +13,6 @@ from stepmark.records.run import Judgement, Recording
 def default_name(run_id: str) -> Path:
     """In the current folder."""
     return Path(f"stepmark-{run_id}.html")
-
-
-def check_drawing() -> None:
-    """Altair reads its own docstrings when it is imported, and fails where there are none."""
-    if sys.flags.optimize > 1:
-        raise UsageError(
-            "charts cannot be drawn by a Python that leaves docstrings out (-OO)",
-            remedy="unset PYTHONOPTIMIZE, or set it to 1",
-        )
 
 
 def checked_html(named: str | None) -> Path | None:

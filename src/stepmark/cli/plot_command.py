@@ -46,7 +46,7 @@ def command(run: str, kind: str, output: str, **options: Any) -> int:
 
     RUN is its id, the beginning of it, or latest. The files that were written are printed.
     """
-    from stepmark.cli.html_file import check_drawing
+    from stepmark.cli.drawing import check_drawing
 
     check_drawing()
     from stepmark.report.figures.draw import png, svg

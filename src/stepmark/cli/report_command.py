@@ -24,7 +24,8 @@ def command(run: str, html: str | None, **options: Any) -> int:
     """
     from msgspec.structs import replace
 
-    from stepmark.cli.html_file import check_drawing, checked_html, default_name, write_html
+    from stepmark.cli.drawing import check_drawing
+    from stepmark.cli.html_file import checked_html, default_name, write_html
     from stepmark.cli.options import accepted_of
     from stepmark.pipeline import judged
     from stepmark.store.location import store_url

@@ -61,7 +61,7 @@ def command(
     Listens on this machine only. Any other --host needs a token, which readers type once, or send in a
     header. Nothing can be changed through it, unless --allow-upload takes run bundles.
     """
-    from stepmark.cli.html_file import check_drawing
+    from stepmark.cli.drawing import check_drawing
 
     check_drawing()
     from stepmark.store.location import store_url

@@ -9,6 +9,7 @@ from functools import partial
 from random import Random
 from typing import TypeVar
 
+from stepmark.engines.bench_files import BenchFiles
 from stepmark.engines.nurseries import ForkNursery, SpawnNursery
 from stepmark.engines.process import Nursery, Tick, WorkerProcess
 from stepmark.engines.remote_lane import RemoteLane
@@ -21,7 +22,6 @@ from stepmark.engines.whole_launch import (
     stopped_by_user,
 )
 from stepmark.errors import BenchFileError
-from stepmark.instruments.bench_files import BenchFiles
 from stepmark.instruments.device_pace import pace_of
 from stepmark.measure.assemble import last_entered, launch_trial, solo_trial, warmup_trial
 from stepmark.measure.assignment import Assignment, LaunchAssignment, SoloAssignment, WarmupAssignment
