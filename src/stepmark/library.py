@@ -8,7 +8,8 @@ from typing import Any
 
 import cloudpickle
 
-from stepmark.authoring.suite import Suite, several
+from stepmark.authoring.given import several
+from stepmark.authoring.suite import Suite
 from stepmark.engines.local import LocalEngine
 from stepmark.measure.expand import Selection
 from stepmark.pipeline import Order, Watcher, measure

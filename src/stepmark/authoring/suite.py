@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from keyword import iskeyword
-from typing import Any, TypeVar, get_args, overload
+from typing import Any, get_args, overload
 
+from stepmark.authoring.given import listed, mapping, names, several, text
 from stepmark.authoring.needs import Needs
 from stepmark.authoring.point import Point
 from stepmark.authoring.workload import Workload
@@ -18,7 +19,6 @@ from stepmark.records.outline import Axis, PresetOutline, SuiteOutline, VariantO
 
 Build = Callable[[Any], Workload]
 Foresee = Callable[[Any], Needs]
-T = TypeVar("T")
 
 VARIANT, DTYPE = "variant", "dtype"
 RESERVED = frozenset({"suite", "variant", "device", "dtype", "mode", "seed"})
@@ -67,17 +67,15 @@ class Suite:
         pass do not exist."""
         _check_name(name, "suite")
         self.name = name
-        self.axes = {
-            axis: _axis_values(axis, values) for axis, values in _mapping(axes or {}, "axes").items()
-        }
-        self.modes = tuple(mode_named(mode) for mode in _listed(modes, "modes"))
-        self.dtypes = _texts(dtypes, "dtypes")
+        self.axes = {axis: _axis_values(axis, values) for axis, values in mapping(axes or {}, "axes").items()}
+        self.modes = tuple(mode_named(mode) for mode in listed(modes, "modes"))
+        self.dtypes = names(dtypes, "dtypes")
         self.presets = {
-            preset: self._preset_axes(preset, _mapping(values, f"preset '{preset}'"))
-            for preset, values in _mapping(presets or {}, "presets").items()
+            preset: self._preset_axes(preset, mapping(values, f"preset '{preset}'"))
+            for preset, values in mapping(presets or {}, "presets").items()
         }
-        self.where = _text(where, "where", like="tokens <= features")
-        self.about = _text(about, "about", like="one line for the reports")
+        self.where = text(where, "where", like="tokens <= features")
+        self.about = text(about, "about", like="one line for the reports")
         self.variants: dict[str, Variant] = {}
 
     def _preset_axes(
@@ -90,7 +88,7 @@ class Suite:
                 remedy=f"the axes are: {', '.join(self.axes) or 'none'}",
             )
         return {
-            axis: _axis_values(axis, each) if axis in self.axes else _texts(each, f"preset '{preset}'")
+            axis: _axis_values(axis, each) if axis in self.axes else names(each, f"preset '{preset}'")
             for axis, each in values.items()
         }
 
@@ -192,26 +190,10 @@ def _own_name(function: Build) -> str:
     return str(own)
 
 
-def _text(value: str, what: str, *, like: str) -> str:
-    """What is stored as text, and read by who has not the bench file."""
-    if not isinstance(value, str):
-        raise UsageError(f"{what} is of type {type(value).__name__}, not text", remedy=f"write '{like}'")
-    return value
-
-
-def _mapping(values: Mapping[str, T], what: str) -> Mapping[str, T]:
-    if not isinstance(values, Mapping):
-        raise UsageError(
-            f"{what}: a {type(values).__name__} has no names for its values", remedy="write {'name': [...]}"
-        )
-    return values
-
-
 def _axis_values(axis: str, given: Sequence[AxisValue]) -> tuple[AxisValue, ...]:
     """Cases are stored and sent to other processes, so the values of an axis are plain."""
-    if not isinstance(axis, str) or not axis.isidentifier() or axis.startswith("_"):
-        raise UsageError(f"'{axis}' cannot name an axis", remedy="rename it")
-    if axis in RESERVED or iskeyword(axis):
+    is_name = isinstance(axis, str) and axis.isidentifier() and not iskeyword(axis)
+    if not is_name or axis.startswith("_") or axis in RESERVED:
         raise UsageError(f"'{axis}' cannot name an axis", remedy="rename it")
     values = several(given, f"axis '{axis}'")
     for value in values:
@@ -224,35 +206,7 @@ def _axis_values(axis: str, given: Sequence[AxisValue]) -> tuple[AxisValue, ...]
             raise UsageError(
                 f"axis '{axis}' has a value {value!r}", remedy="leave out commas, brackets and equal signs"
             )
-    return _listed(values, f"axis '{axis}'")
-
-
-def _texts(values: Sequence[AxisValue], what: str) -> tuple[str, ...]:
-    names: list[str] = []
-    for value in several(values, what):
-        if not isinstance(value, str):
-            raise UsageError(f"{what}: {value!r} is not a name", remedy="write names, like 'float32'")
-        names.append(value)
-    return _listed(names, what)
-
-
-def several(values: Iterable[T], what: str) -> tuple[T, ...]:
-    """A list, and neither a text, which would be its letters, nor one value by itself."""
-    if isinstance(values, str):
-        raise UsageError(f"{what}: '{values}' is text, not a list", remedy=f"write ['{values}']")
-    if not isinstance(values, Iterable):
-        raise UsageError(f"{what}: {values!r} is not a list", remedy=f"write [{values!r}]")
-    return tuple(values)
-
-
-def _listed(values: Iterable[T], what: str) -> tuple[T, ...]:
-    """Values that tell cases apart: at least one, no two the same, nor the same in a case id."""
-    listed = several(values, what)
-    if not listed:
-        raise UsageError(f"{what}: there are no values", remedy="give at least one")
-    if len(set(listed)) < len(listed) or len({str(value) for value in listed}) < len(listed):
-        raise UsageError(f"{what}: the same value is there twice", remedy="keep one of each")
-    return listed
+    return listed(values, f"axis '{axis}'")
 
 
 def _first_line(build: Build) -> str:

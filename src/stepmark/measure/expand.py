@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from stepmark.authoring.given import several
 from stepmark.errors import UsageError
 from stepmark.measure.filter import Filter
 from stepmark.records.case import AxisValue, Cache, Case, Cell, Execution, Mode
@@ -216,9 +217,7 @@ def _override(axis: Axis, given: str | Sequence[AxisValue] | None) -> Axis:
         return axis
     if isinstance(given, str):
         given = [_value(axis, text.strip()) for text in given.split(",") if text.strip()]
-    if not isinstance(given, Iterable):
-        raise UsageError(f"axis '{axis.name}': {given!r} is not a list", remedy=f"write [{given!r}]")
-    values = tuple(given)
+    values = several(given, f"axis '{axis.name}'")
     if not values:
         raise UsageError(f"axis '{axis.name}' was given no values", remedy=f"write --set {axis.name}=1,2")
     return replace(axis, values=tuple(dict.fromkeys(values)))
