@@ -57,8 +57,7 @@ class Step:
                 f"compile={self.compile!r} is neither True nor options: write "
                 "compile={'mode': 'max-autotune'}, for instance"
             )
-        if self.autocast is not None:
-            object.__setattr__(self, "autocast", dtype_name(self.autocast))
+        object.__setattr__(self, "autocast", dtype_name(self.autocast))
 
 
 @dataclass(frozen=True)
