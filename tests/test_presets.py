@@ -51,6 +51,7 @@ def test_a_cells_time_is_limited_unless_the_user_says_how_long_or_how_often(pres
         ({"launches": 0}, "launches: 0 leaves nothing to measure"),
         ({"threads": 0}, "threads: 0 leaves nothing to measure"),
         ({"timeout": 0.0}, "timeout: 0 leaves nothing to measure"),
+        ({"round_seconds": 0.0}, "sampling: 0 leaves nothing to measure"),
         ({"seed": "a"}, "seed: 'a' is not a whole number"),
     ],
 )

@@ -31,6 +31,7 @@ def run(
     budget: str | float | None = None,
     preset: str = "standard",
     launches: int | None = None,
+    sampling: str | float | None = None,
     stop: bool = True,
     margin: str | float = 0.01,
     confidence: float = 0.95,
@@ -54,12 +55,14 @@ def run(
     The suite is sent to the workers by value, so it may be defined in a script or a notebook. Without a
     `store` nothing is written to disk; `result.save` does that. `accept` names findings that do not make a
     verdict INVALID; `audit=False` leaves out the instrumented step of each case. `modes` may name executions
-    too (`graph`, `compiled`), `cache` is `warm`, `cold` or `both`.
+    too (`graph`, `compiled`), `cache` is `warm`, `cold` or `both`. `sampling` is the time of each lane in a
+    launch until the pilot knows better, as the other times a number of seconds or a text like "50ms".
     """
     settings = make_settings(
         preset,
         threads=threads,
         launches=launches,
+        round_seconds=None if sampling is None else parse_duration(sampling),
         stop=None if stop else False,
         budget=None if budget is None else parse_duration(budget),
         seed=seed,

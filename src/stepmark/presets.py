@@ -27,6 +27,15 @@ _LAUNCHES_OF_A_BUDGET = 200
 """Where a budget alone is given, it decides; this many launches are more than any question needs."""
 
 
+_POSITIVE = (
+    ("launches", "launches", "3"),
+    ("threads", "threads", "1"),
+    ("timeout", "timeout", "120s"),
+    ("round_seconds", "sampling", "150ms"),
+)
+"""Settings, as users know them, and what they might have written."""
+
+
 def make_settings(preset: str, *, threads: int | None = 1, **chosen: Any) -> Settings:
     """The preset's settings with the user's own put over them; None leaves the preset's, but for threads,
     where None leaves torch's choice."""
@@ -42,8 +51,8 @@ def make_settings(preset: str, *, threads: int | None = 1, **chosen: Any) -> Set
 
 def _refuse_nothing(given: dict[str, Any]) -> None:
     """What leaves nothing to measure with, or no time to do it in."""
-    for name, like in (("launches", "3"), ("threads", "1"), ("timeout", "120s")):
+    for name, said, like in _POSITIVE:
         if name in given and not given[name] > 0:
-            raise UsageError(f"{name}: {given[name]:g} leaves nothing to measure", remedy=f"write {like}")
+            raise UsageError(f"{said}: {given[name]:g} leaves nothing to measure", remedy=f"write {like}")
     if not isinstance(given.get("seed", 0), int):
         raise UsageError(f"seed: {given['seed']!r} is not a whole number", remedy="write 0, or any other")

@@ -12,13 +12,9 @@ import signal
 import socket
 import sys
 
-import msgspec
-
 from stepmark.engines.interpreter import search_current_folder
+from stepmark.engines.request_file import read_request
 from stepmark.measure.journal import JournalWriter
-from stepmark.measure.requests import Request
-
-_REQUESTS: msgspec.msgpack.Decoder[Request] = msgspec.msgpack.Decoder(Request)
 
 _PR_SET_PDEATHSIG = 1
 _HIGH = 700
@@ -47,7 +43,7 @@ def be_a_worker(request: int, journal: int, output: int, turns: int | None, *, p
         writer = JournalWriter(journal)
         os.close(journal)
         connection = _high_socket(turns) if turns is not None else None
-        asked = _read_request(request)
+        asked = read_request(request)
         from stepmark.engines.worker import work
 
         search_current_folder()
@@ -87,12 +83,6 @@ def _high_socket(descriptor: int) -> socket.socket:
     moved = _high(descriptor)
     os.close(descriptor)
     return socket.socket(fileno=moved)
-
-
-def _read_request(descriptor: int) -> Request:
-    with os.fdopen(descriptor, "rb") as file:
-        file.seek(0)
-        return _REQUESTS.decode(file.read())
 
 
 def spawned() -> None:

@@ -13,6 +13,7 @@ from stepmark.engines.bench_files import BenchFiles
 from stepmark.engines.nurseries import ForkNursery, SpawnNursery
 from stepmark.engines.process import Nursery, Tick, WorkerProcess
 from stepmark.engines.remote_lane import RemoteLane
+from stepmark.engines.standby import Standby
 from stepmark.engines.stopwatch import LaunchWatch, Stopwatch
 from stepmark.engines.whole_launch import (
     Attendance,
@@ -33,7 +34,9 @@ from stepmark.measure.protocol import CeilingsMeasured, Described, Event, Refuse
 from stepmark.measure.requests import (
     Describe,
     FirstIterations,
+    Handed,
     LaneAlone,
+    Launch,
     MeasureCeilings,
     Request,
     Solo,
@@ -54,6 +57,11 @@ LEAST_PATIENCE = 60.0
 it takes to import torch from a cold disk."""
 
 
+def is_accelerator(device: str) -> bool:
+    """Whose context takes a process longer to make than all else that it does before it begins."""
+    return device != "cpu"
+
+
 def worker_environment(threads: int | None) -> dict[str, str]:
     """The environment of workers: the thread pools that read theirs at import get the run's number."""
     names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
@@ -64,9 +72,19 @@ def worker_environment(threads: int | None) -> dict[str, str]:
 class LocalEngine:
     """Runs assignments one at a time, each in fresh processes."""
 
-    def __init__(self, settings: Settings, *, start: str = "fork", tick: Tick = lambda: None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        start: str = "fork",
+        tick: Tick = lambda: None,
+        worth_a_standby: Callable[[str], bool] = is_accelerator,
+    ) -> None:
+        """`worth_a_standby` says on which devices the next worker is started while a case passes alone."""
         self._settings = settings
         self._tick = tick
+        self._worth_a_standby = worth_a_standby
+        self._standby = Standby(lambda request: self._begin(request, turns=True))
         environment = worker_environment(settings.threads)
         patience = max(settings.timeout, LEAST_PATIENCE)
         self._fork = ForkNursery(environment, patience=patience) if start == "fork" else None
@@ -164,11 +182,20 @@ class LocalEngine:
 
     def close(self) -> None:
         """End whatever still runs."""
+        self._standby.dismiss()
         if self._fork is not None:
             self._fork.close()
         self._spawn.close()
 
     def _start(self, request: Request, *, turns: bool = False) -> WorkerProcess:
+        """The worker on standby where the request suits it; there is none beside any other."""
+        ready = self._standby.call_up(request) if isinstance(request, Solo | Launch) else None
+        if ready is not None:
+            return ready
+        self._standby.dismiss()
+        return self._begin(request, turns=turns)
+
+    def _begin(self, request: Handed, *, turns: bool) -> WorkerProcess:
         return WorkerProcess(self._nursery, request, timeout=self._settings.timeout, with_turns=turns)
 
     @property
@@ -183,6 +210,8 @@ class LocalEngine:
         stopwatch = Stopwatch()
         worker = self._start(request)
         try:
+            if isinstance(request, Solo) and self._worth_a_standby(request.case.cell.device):
+                self._standby.prepare(request.case.cell.device)
             worker.join(self._tick)
             if learn:
                 self._learn(worker)

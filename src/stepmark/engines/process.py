@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import IO, Protocol
+from typing import Protocol
 
-import msgspec
+from msgspec.structs import replace
 
 from stepmark.engines.oom import oom_kills
-from stepmark.errors import EngineError
+from stepmark.engines.request_file import temporary_file, written
 from stepmark.measure.assemble import last_entered
 from stepmark.measure.failures import from_exit, from_hang
 from stepmark.measure.journal import JournalReader, new_journal_file
 from stepmark.measure.protocol import Event, Finished
-from stepmark.measure.requests import Request
+from stepmark.measure.requests import Handed, Request
 from stepmark.records.outcome import Failure
 
 _TAIL = 16_384
@@ -70,25 +70,16 @@ class Nursery(Protocol):
         """Kill what is left."""
 
 
-def _temporary_file() -> IO[bytes]:
-    try:
-        return tempfile.TemporaryFile()
-    except OSError as error:
-        raise EngineError(
-            f"no temporary file can be made: {error.strerror}", remedy="make room there, or set TMPDIR"
-        ) from error
-
-
 class WorkerProcess:
     """One worker from start to end."""
 
     def __init__(
-        self, nursery: Nursery, request: Request, *, timeout: float, with_turns: bool = False
+        self, nursery: Nursery, request: Handed, *, timeout: float, with_turns: bool = False
     ) -> None:
         self._nursery = nursery
         self._timeout = timeout
         self._oom_kills = oom_kills()
-        self._output = _temporary_file()
+        self._output = temporary_file()
         self.turns: socket.socket | None = None
         theirs: socket.socket | None = None
         if with_turns:
@@ -96,9 +87,7 @@ class WorkerProcess:
         journal = new_journal_file()
         self._reader = JournalReader(journal)
         self.events: list[Event] = []
-        with _temporary_file() as asked:
-            asked.write(msgspec.msgpack.encode(request))
-            asked.flush()
+        with written(request) as asked:
             self.pid = nursery.start(
                 Descriptors(
                     request=asked.fileno(),
@@ -113,6 +102,16 @@ class WorkerProcess:
         self._status: int | None = None
         self._hung = False
         self._committed, self._silence, self._looked = 0, 0.0, time.monotonic()
+
+    def hand_over(self, request: Request) -> None:
+        """What it has stood by for. Where it has ended meanwhile, whoever looks after it will see."""
+        assert self.turns is not None
+        with written(request) as asked, contextlib.suppress(OSError):
+            socket.send_fds(self.turns, [b"!"], [asked.fileno()])
+        self.turns.close()
+        self.turns = None
+        self._oom_kills = oom_kills()
+        self.touch()
 
     @property
     def started_by(self) -> str:
@@ -188,7 +187,7 @@ class WorkerProcess:
         else:
             killed = self._status == -signal.SIGKILL and oom_kills() > self._oom_kills
             failure = from_exit(self._status or 0, where.stage, oom_killed=killed, output=self.output())
-        return msgspec.structs.replace(failure, round=where.round)
+        return replace(failure, round=where.round)
 
     def output(self) -> str:
         """The tail of what it printed."""

@@ -10,7 +10,7 @@ from stepmark.instruments.host_facts import load_facts
 from stepmark.instruments.launch_counters import activity_between, read_counters
 from stepmark.instruments.pseudo_files import PseudoFiles
 from stepmark.measure.assemble import Timing
-from stepmark.measure.protocol import Event, Finished
+from stepmark.measure.protocol import Began, Event, Finished
 from stepmark.records.trial import LaunchActivity
 
 
@@ -37,8 +37,14 @@ class LaunchWatch(Stopwatch):
         super().__init__()
 
     def activity(self, events: Iterable[Event]) -> LaunchActivity:
-        """`events` are those of the workers, which have all ended: their last words say what the system does
-        not count as theirs."""
-        last = [event.descendants_seconds for event in events if isinstance(event, Finished)]
+        """`events` are those of the workers, which have all ended: their first and last words say what the
+        system counts as theirs and is not of this launch, and what is and it does not count."""
+        own = 0.0
+        for event in events:
+            match event:
+                case Began():  # its family is charged for all of its life when it ends
+                    own -= event.spent_before
+                case Finished():
+                    own += event.descendants_seconds
         after = read_counters(self._files, self._family)
-        return activity_between(self._before, after, own_seconds=sum(last))
+        return activity_between(self._before, after, own_seconds=own)

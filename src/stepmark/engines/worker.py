@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import socket
 import sys
 import time
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import torch
 
 from stepmark.authoring.load import check, load
 from stepmark.authoring.suite import Suite
+from stepmark.engines.instances import Instances, suite_of
+from stepmark.engines.request_file import read_request
 from stepmark.engines.triton_start import WORK_OUT, is_worked_out
 from stepmark.engines.turns import take_turns
 from stepmark.errors import StepmarkError
 from stepmark.instruments.descendants import descendants_seconds
-from stepmark.instruments.device_memory import release_device_memory
+from stepmark.instruments.device_memory import make_ready, release_device_memory
 from stepmark.instruments.device_pace import glance_of, pace_of
-from stepmark.instruments.displacement import displace
-from stepmark.instruments.graph_capture import REPEATS
 from stepmark.instruments.inspection.memory import overlook, remember_import, remember_start
-from stepmark.instruments.torch_binding import bind
 from stepmark.instruments.torch_ceilings import measure_ceilings
 from stepmark.instruments.torch_clock import instrument_for
 from stepmark.instruments.torch_facts import resolve_device, torch_facts
@@ -53,28 +52,41 @@ from stepmark.measure.requests import (
     VERSION,
     Describe,
     FirstIterations,
+    Handed,
     LaneAlone,
     Launch,
     MeasureCeilings,
     Request,
     Solo,
+    StandBy,
     TakeTrace,
     WeighProfiler,
 )
 from stepmark.measure.solo import pass_alone
 from stepmark.measure.tracing import take_trace
 from stepmark.measure.watch import ProcessSights
-from stepmark.records.case import Case
 from stepmark.records.outcome import Stage
 from stepmark.records.source import BuiltinSource, FileSource, Source
 
 Emit = Callable[[Event], None]
 
 
-def work(request: Request, journal: JournalWriter, turns: socket.socket | None = None) -> None:
-    """Do what the request asks; every end but the process's own is an event."""
+def work(handed: Handed, journal: JournalWriter, turns: socket.socket | None = None) -> None:
+    """Do what the request asks, at once or when it is called up."""
     known = set(sys.modules)
-    emit = journal.append
+    if not isinstance(handed, StandBy):
+        _work(handed, journal.append, turns, known=known)
+        return
+    assert turns is not None
+    request = _stand_by(handed, turns)
+    if request is not None:
+        _work(request, journal.append, None, known=known, spent_before=time.process_time())
+
+
+def _work(
+    request: Request, emit: Emit, turns: socket.socket | None, *, known: set[str], spent_before: float = 0.0
+) -> None:
+    """Every end but the process's own is an event."""
     if request.version != VERSION:
         emit(Refused(problem="runner and worker speak different protocols", remedy="reinstall stepmark"))
         return
@@ -82,7 +94,7 @@ def work(request: Request, journal: JournalWriter, turns: socket.socket | None =
     threads = told.threads
     if threads is not None:
         torch.set_num_threads(threads)
-    emit(Began(pid=os.getpid(), threads=torch.get_num_threads()))
+    emit(Began(pid=os.getpid(), threads=torch.get_num_threads(), spent_before=spent_before))
     match request:
         case Describe():
             _describe(request, emit)
@@ -108,6 +120,20 @@ def work(request: Request, journal: JournalWriter, turns: socket.socket | None =
             descendants_seconds=descendants_seconds(),
         )
     )
+
+
+def _stand_by(request: StandBy, turns: socket.socket) -> Request | None:
+    """Sleeps until there is a request; None where the runner has gone, or has no use for it. What is wrong
+    with the device is left to be said by whoever needs it."""
+    with contextlib.suppress(Exception):
+        make_ready(torch.device(request.device))
+    with turns:
+        _, descriptors, _, _ = socket.recv_fds(turns, 1, 1)
+    if not descriptors:
+        return None
+    called_up = read_request(descriptors[0])
+    assert not isinstance(called_up, StandBy)
+    return called_up
 
 
 def _worth_preloading(known: set[str], request: Request) -> tuple[str, ...]:
@@ -164,33 +190,10 @@ def _name(source: Source) -> str:
             return "the suite"
 
 
-def _suite(source: Source, case: Case) -> Callable[[], Suite]:
-    """The case's suite; the bench file is imported when it is first asked for, and once."""
-    return cache(lambda: next(suite for suite in load(source) if suite.name == case.cell.suite))
-
-
-class _Instances:
-    """Builds one case, every time anew: the values and the place in memory differ from instance to instance,
-    so that no result hangs on one draw. Values are the same for all variants of a cell, places are not."""
-
-    def __init__(self, suite: Callable[[], Suite], case: Case, seed: str, *, repeats: int = REPEATS) -> None:
-        """`repeats`: how often a graph holds a short call. Where ranges stand around calls, once."""
-        self._suite, self._case, self._seed, self._repeats = suite, case, seed, repeats
-        self._built = 0
-        self.displacement: list[torch.Tensor] = []
-
-    def __call__(self) -> Program:
-        variant, instance = self._case.variant, f"{self._seed}/{self._built}"
-        self._built += 1
-        self.displacement = displace(random.Random(f"{instance}/{variant}"))
-        seed = random.Random(instance).getrandbits(31)
-        return bind(self._suite().variants[variant], self._case, seed=seed, repeats=self._repeats)
-
-
 def _solo(request: Solo, emit: Emit) -> None:
     remember_start()
-    suite = _suite(request.source, request.case)
-    instances = _Instances(suite, request.case, request.seed)
+    suite = suite_of(request.source, request.case)
+    instances = Instances(suite, request.case, request.seed)
 
     def build() -> Program:
         suite()
@@ -212,7 +215,7 @@ def _first_iterations(request: FirstIterations, emit: Emit) -> None:
     device = request.case.cell.device
     watch_start(
         request.case.variant,
-        _Instances(_suite(request.source, request.case), request.case, request.seed),
+        Instances(suite_of(request.source, request.case), request.case, request.seed),
         instrument=instrument_for(device),
         gauges=TorchGauges(device),
         iterations=request.iterations,
@@ -222,7 +225,7 @@ def _first_iterations(request: FirstIterations, emit: Emit) -> None:
 
 def _take_trace(request: TakeTrace, emit: Emit) -> None:
     device = request.case.cell.device
-    instances = _Instances(_suite(request.source, request.case), request.case, request.seed, repeats=1)
+    instances = Instances(suite_of(request.source, request.case), request.case, request.seed, repeats=1)
     take_trace(
         request.case.variant,
         (lambda: with_ranges(instances(), device)) if request.nvtx else instances,
@@ -239,7 +242,7 @@ def _weigh_profiler(request: WeighProfiler, emit: Emit) -> None:
     device = request.case.cell.device
     weigh_profiler(
         request.case.variant,
-        _Instances(_suite(request.source, request.case), request.case, request.seed, repeats=1),
+        Instances(suite_of(request.source, request.case), request.case, request.seed, repeats=1),
         instrument=instrument_for(device),
         profiler=TorchProfiler(device),
         settings=request.settings,
@@ -252,7 +255,7 @@ def _weigh_profiler(request: WeighProfiler, emit: Emit) -> None:
 def _launch(request: Launch, emit: Emit) -> None:
     emit(Entered(stage=Stage.IMPORT))
     cell = request.cases[0].cell
-    suite = _suite(request.source, request.cases[0])
+    suite = suite_of(request.source, request.cases[0])
     try:
         suite()
     except BaseException as error:
@@ -262,7 +265,7 @@ def _launch(request: Launch, emit: Emit) -> None:
     lanes = [
         HostedLane(
             case.variant,
-            _Instances(suite, case, request.seed),
+            Instances(suite, case, request.seed),
             instrument_for(cell.device),
             request.settings,
             sights=sights,
@@ -284,7 +287,7 @@ def _lane_alone(request: LaneAlone, emit: Emit, turns: socket.socket) -> None:
     case = request.case
     lane = HostedLane(
         case.variant,
-        _Instances(_suite(request.source, case), case, request.seed),
+        Instances(suite_of(request.source, case), case, request.seed),
         instrument_for(case.cell.device),
         request.settings,
         sights=ProcessSights(TorchWatch(case.cell.device), glance_of(case.cell.device)),

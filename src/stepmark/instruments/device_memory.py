@@ -12,6 +12,13 @@ from stepmark.records.memory import DeviceMemory
 _COMMON_POOL = (0, 0)
 
 
+def make_ready(device: torch.device) -> None:
+    """What a process's first use of a device would bring about: its context, a third of a second on an H200.
+    Nothing is allocated."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
 def device_memory(tensors: Iterable[Any]) -> DeviceMemory | None:
     """Of the accelerator that these tensors are on, or of the current one; None where none was used."""
     if not torch.cuda.is_initialized():  # type: ignore[no-untyped-call]

@@ -30,6 +30,8 @@ class Began(Record, frozen=True, kw_only=True, tag="began"):
     pid: int
     threads: int
     """Torch's operator threads, read back after they were set."""
+    spent_before: float = 0.0
+    """Seconds of processor time that it took to stand by: they belong to no trial."""
     version: int = VERSION
 
 

@@ -95,4 +95,13 @@ class MeasureCeilings(Record, frozen=True, kw_only=True, tag="ceilings"):
     version: int = VERSION
 
 
+class StandBy(Record, frozen=True, kw_only=True, tag="stand-by"):
+    """Make the device ready, and wait for the request itself, which comes over the socket."""
+
+    device: str
+    version: int = VERSION
+
+
 Request = Describe | Solo | Launch | LaneAlone | FirstIterations | TakeTrace | WeighProfiler | MeasureCeilings
+Handed = Request | StandBy
+"""To a worker when it starts."""
