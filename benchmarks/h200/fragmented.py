@@ -1,11 +1,13 @@
 """FragmentedLinear beside nn.Linear: the 36 published cells, large batches, and a training step.
 
-    python -m benchmarks.h200.fragmented --what cells large train
+    python -m benchmarks.h200.fragmented --what cells large train inside
 
 Evaluation is hard selection without gradients; the layer decides by itself (backend="auto"). Graph: time of
 one of ten calls in a replayed CUDA graph, warm L2. Eager: calls from Python in a row. Cold: one call between
 events, the L2 overwritten before. All take random turns with nn.Linear (with bias, as published). Theory:
 1 / (U/F + 1/16), U fragments chosen by these rows. With STEPMARK_CHOICES naming a file the choices go there.
+A training step is forward, loss, backward and Adam; `inside` are steps of a layer inside a network, whose
+input wants a gradient too.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from __future__ import annotations
 import argparse
 import itertools
 import multiprocessing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import torch
@@ -36,6 +39,7 @@ from stepmark.zoo.kernels.fragmented_sizes import Sizes
 
 Cell = tuple[int, int, int, str]
 """Features in and out, rows, fragments, dtype."""
+Measure = Callable[[list[Cell]], Iterator[dict[str, Any]]]
 
 CELLS: list[Cell] = [
     (n, rows, number, dtype)
@@ -52,6 +56,10 @@ LARGE: list[Cell] = [
 MIDDLE: list[Cell] = [(4096, rows, 32, "bfloat16") for rows in (32, 64, 128, 256, 512, 1024)]
 TRAINED: list[Cell] = [
     *((n, rows, number, "float32") for n in (2048, 4096, 8192) for rows in (1, 8, 16) for number in (8, 128)),
+    *((4096, 2048, 32, dtype) for dtype in ("float32", "bfloat16")),
+]
+INSIDE: list[Cell] = [
+    *((n, rows, 8, "float32") for n in (4096, 8192) for rows in (1, 8, 16)),
     *((4096, 2048, 32, dtype) for dtype in ("float32", "bfloat16")),
 ]
 
@@ -125,10 +133,11 @@ def _key(cell: Cell) -> tuple[int | str, ...]:
     return (*_sizes(cell).key, "alone")
 
 
-def train(cells: list[Cell]) -> Iterator[dict[str, Any]]:
+def train(cells: list[Cell], *, inside: bool = False) -> Iterator[dict[str, Any]]:
     for cell in cells:
         linear, layer, x = layers(cell)
         target = torch.randn_like(x)
+        x.requires_grad_(inside)
         steps = {
             "linear": training_step(linear, x, target),
             "fragmented": training_step(layer.train(), x, target),
@@ -154,6 +163,7 @@ def training_step(module: torch.nn.Module, x: torch.Tensor, target: torch.Tensor
 
     def step() -> None:
         optimizer.zero_grad(set_to_none=True)
+        x.grad = None
         torch.nn.functional.mse_loss(module(x), target).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
 
@@ -207,13 +217,19 @@ def main() -> None:
     sizes, dtypes = set(map(int, options.shapes.split(","))), options.dtypes.split(",")
     kinds = {
         kind: [cell for cell in cells if cell[0] in sizes and cell[3] in dtypes]
-        for kind, cells in {"cells": CELLS, "large": [*LARGE, *MIDDLE], "train": TRAINED}.items()
+        for kind, cells in {
+            "cells": CELLS,
+            "large": [*LARGE, *MIDDLE],
+            "train": TRAINED,
+            "inside": INSIDE,
+        }.items()
     }
+    measures: dict[str, Measure] = {"train": train, "inside": partial(train, inside=True)}
     for what in options.what:
         rows: list[dict[str, Any]] = []
-        if what != "train":
+        if what not in measures:
             compile_plans(kinds[what], options.processes)
-        for row in (train if what == "train" else evaluate)(kinds[what]):
+        for row in measures.get(what, evaluate)(kinds[what]):
             rows.append(row)
             save(f"fragmented_{what}", rows)
 

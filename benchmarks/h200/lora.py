@@ -1,6 +1,6 @@
 """LoRA against PEFT, the plain products, torch.compile of them and the frozen base, on one GPU.
 
-    python -m benchmarks.h200.lora --what shapes [--dtypes bf16 fp32] [--compiled]
+    python -m benchmarks.h200.lora --what shapes [--dtypes bf16 fp32] [--compiled] [--adapters]
     python -m benchmarks.h200.lora --what host
 
 Before a shape is timed all layers get the same weights and must agree with float64. A backward pass is
@@ -45,8 +45,10 @@ COMPILED = [(64, 512, 8), (64, 2048, 8), (4096, 1024, 8), (4096, 4096, 16)]
 Layer = Callable[[Tensor], Tensor]
 
 
-def layers_of(features: int, rank: int, dtype: torch.dtype) -> dict[str, nn.Module]:
-    """The same weights in all."""
+def layers_of(
+    features: int, rank: int, dtype: torch.dtype, *, adapters: bool = False
+) -> dict[str, nn.Module]:
+    """The same weights in all; adapters alone, which nothing is held against, where they are asked for."""
     torch.manual_seed(0)
     settings: dict[str, Any] = {"rank": rank, "alpha": SCALE * rank, "zero_b": False}
     base = nn.Linear(features, features, device="cuda", dtype=dtype).requires_grad_(False)
@@ -54,10 +56,9 @@ def layers_of(features: int, rank: int, dtype: torch.dtype) -> dict[str, nn.Modu
     plain = LoRALinear(base, **settings, backend="torch")
     plain.load_state_dict(ours.state_dict())
     made: dict[str, nn.Module] = {"ours": ours, "plain": plain, "base": base}
-    made["adapter"] = LoRAAdapter(features, features, **settings, device="cuda", dtype=dtype)
-    made["plain_adapter"] = LoRAAdapter(
-        features, features, **settings, device="cuda", dtype=dtype, backend="torch"
-    )
+    for name, backend in (("adapter", "auto"), ("plain_adapter", "torch")) if adapters else ():
+        where: dict[str, Any] = {"device": "cuda", "dtype": dtype, "backend": backend}
+        made[name] = LoRAAdapter(features, features, **settings, **where)
     try:
         made["peft"] = peft_layer(ours)
     except ImportError as error:
@@ -123,9 +124,11 @@ def check(layers: dict[str, nn.Module], x: Tensor, g: Tensor) -> dict[str, float
     return errors
 
 
-def measured(shape: tuple[int, int, int], dtype: str, *, compiled: bool, rounds: int) -> dict[str, Any]:
+def measured(
+    shape: tuple[int, int, int], dtype: str, *, compiled: bool, adapters: bool, rounds: int
+) -> dict[str, Any]:
     tokens, features, rank = shape
-    layers = layers_of(features, rank, DTYPES[dtype])
+    layers = layers_of(features, rank, DTYPES[dtype], adapters=adapters)
     x = torch.randn(tokens, features, device="cuda", dtype=DTYPES[dtype], requires_grad=True)
     g = torch.randn(tokens, features, device="cuda", dtype=DTYPES[dtype])
     row: dict[str, Any] = {"tokens": tokens, "features": features, "rank": rank, "dtype": dtype}
@@ -202,6 +205,7 @@ def main() -> None:
     parser.add_argument("--dtypes", nargs="+", choices=list(DTYPES), default=["bf16", "fp32"])
     parser.add_argument("--only", nargs="+", metavar="64x512r8", help="some of the shapes")
     parser.add_argument("--compiled", action="store_true", help="torch.compile as well, at a few shapes")
+    parser.add_argument("--adapters", action="store_true", help="adapters without a base as well")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--name", default="lora-shapes", help="of the file")
     told = parser.parse_args()
@@ -214,7 +218,8 @@ def main() -> None:
             if told.only and "{}x{}r{}".format(*shape) not in told.only:
                 continue
             try:
-                rows.append(measured(shape, dtype, compiled=told.compiled, rounds=told.rounds))
+                given = {"compiled": told.compiled, "adapters": told.adapters, "rounds": told.rounds}
+                rows.append(measured(shape, dtype, **given))
             except Exception as error:
                 print(f"FAILED {shape} {dtype}: {type(error).__name__}: {str(error)[:500]}", flush=True)
             save(told.name, rows)

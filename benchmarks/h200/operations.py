@@ -2,7 +2,8 @@
 
 python -m benchmarks.h200.operations --what norms|softmax|adamw [--rows ...] [--widths ...] [--ways ...]
 Writes operations-WHAT.json. What torch.compile needs is compiled beforehand by several processes, which takes
-a minute or two; without it (--ways torch liger triton auto) a shape takes some two seconds.
+a minute or two; without it (--ways torch liger triton auto) a shape takes some two seconds, and half a second
+where only calls from Python are timed (--from-python, which writes operations-WHAT-python.json).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ WIDTHS = (768, 1024, 1280, 1600, 2560)
 NUMBERS = (1024, 4096, 8192)
 PUBLISHED = ((64, 1024), (64, 512), (2048, 4096))
 PEERS = ("torch", "compiled", "liger")
+PYTHON = ("forward_eager", "training_eager")
 PROCESSES = 14
 
 
@@ -41,11 +43,11 @@ def shapes(operations: list[str], *, numbers: list[int], widths: list[int]) -> l
 def measured(shape: Shape, rate: float, chosen: list[str]) -> Iterator[Row]:
     """One row a way."""
     found = ways(shape, chosen)
-    called = from_python(found, shape)
+    spent = from_python(found, shape)
     for name, way in found.items():
         row: Row = {**shape._asdict(), "way": name}
         try:
-            row |= called[name] | times_of(way, shape)
+            row |= spent[name] | times_of(way, shape)
             for direction, count in shape.bytes().items():
                 for regime in ("warm", "cold"):
                     seconds = row[f"{direction}_{regime}"] / 1e6
@@ -53,7 +55,7 @@ def measured(shape: Shape, rate: float, chosen: list[str]) -> Iterator[Row]:
         except Exception as failure:
             row["failed"] = f"{type(failure).__name__}: {str(failure)[:200]}"
             traceback.print_exc(limit=2)
-        if missing := {"forward_eager", "training_eager"} - {*called[name]}:
+        if missing := {*PYTHON} - {*spent[name]}:
             row.setdefault("failed", f"not timed from Python: {', '.join(sorted(missing))}")
         torch.cuda.synchronize()
         yield row
@@ -89,18 +91,35 @@ def judged(rows: list[Row]) -> str:
         for what in ("forward_warm", "forward_cold", "backward_warm", "backward_cold")
     ]
     ours = "auto" if "auto" in by else "triton"
-    told += [f"{what} {_told(by, what, ours)}" for what in ("forward_eager", "training_eager")]
+    told += [f"{what} {_told(by, what, ours)}" for what in PYTHON]
     return " ".join(str(rows[0][name]) for name in Shape._fields) + " | " + " | ".join(told)
 
 
 def _told(by: dict[str, Row], what: str, ours: str) -> str:
-    peers = {name: by[name][what] for name in PEERS if name in by}
-    if ours not in by or not peers:
+    peers = {name: by[name][what] for name in PEERS if what in by.get(name, ())}
+    if what not in by.get(ours, ()) or not peers:
         return "-"
     best = min(peers, key=lambda name: peers[name])
     share = by[ours].get(f"{what}_share")
     shown = "" if share is None else f" {100 * share:.0f}%"
     return f"{by[ours][what]:.1f} vs {best} {peers[best]:.1f}{shown}"
+
+
+def called(shape: Shape, chosen: list[str]) -> Iterator[Row]:
+    """One row a way, of calls from Python alone."""
+    for name, times in from_python(ways(shape, chosen), shape).items():
+        yield {**shape._asdict(), "way": name, **times}
+
+
+def compare_calls(name: str, wanted: list[Shape], chosen: list[str]) -> None:
+    """Shape by shape, as below."""
+    rows: list[Row] = []
+    for shape in wanted:
+        found = list(called(shape, chosen))
+        told = [f"{what} {_told({row['way']: row for row in found}, what, 'auto')}" for what in PYTHON]
+        print(" ".join(map(str, shape)), *told, sep=" | ", flush=True)
+        rows += found
+        save(name, rows)
 
 
 def compare(name: str, wanted: list[Shape], chosen: list[str]) -> None:
@@ -125,6 +144,7 @@ def main() -> None:
     parser.add_argument("--rows", nargs="*", type=int, default=list(NUMBERS))
     parser.add_argument("--widths", nargs="*", type=int, default=list(WIDTHS))
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
+    parser.add_argument("--from-python", action="store_true", help="calls from Python alone")
     parser.add_argument("--tilings", action="store_true", help="of adamw: its pieces and programs instead")
     chosen = parser.parse_args()
     if chosen.what == "adamw":
@@ -135,6 +155,9 @@ def main() -> None:
         return
     operations = {"norms": ["rms_norm", "layer_norm"], "softmax": ["softmax"]}[chosen.what]
     wanted = shapes(operations, numbers=chosen.rows, widths=chosen.widths)
+    if chosen.from_python:
+        compare_calls(f"operations-{chosen.what}-python", wanted, chosen.ways)
+        return
     compare(f"operations-{chosen.what}", wanted, chosen.ways)
 
 

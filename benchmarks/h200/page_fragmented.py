@@ -44,6 +44,9 @@ DENSE_STEP, EXTRA_READ = 36, 4
 NARROW = 32
 """Features a narrow one."""
 ITEMS = {"float32": 4, "bfloat16": 2}
+INSIDE = "fragmented_inside.json"
+FEW = 16
+"""Rows with which the bytes of weights decide how long a step takes."""
 PASSES = {"sorted": 3}
 MOST_PASSES = 5
 """Over rows by features, as built for many rows: sorted, x for the choice, x for the narrow features, y;
@@ -196,10 +199,32 @@ def trained() -> Iterator[tuple[Row, float]]:
         yield row, ours / dense
 
 
+def inside() -> str:
+    """Steps of a layer whose input wants a gradient: nn.Linear then reads its weight twice, as ours does."""
+    lines = []
+    for row in rows(INSIDE):
+        ratios = row["ratios"]
+        by_bytes = times(1 + 2 / NARROW) if row["rows"] <= FEW else ""
+        lines.append(
+            [
+                row["dtype"],
+                *(str(row[name]) for name in ("n", "rows", "fragments")),
+                f"{row['graph']['linear']:.0f}",
+                f"{row['graph']['fragmented']:.0f}",
+                times(ratios["graph"]),
+                by_bytes,
+                "yes" if ratios["graph"] <= MOST_TIME else "no",
+                times(ratios["eager"]),
+            ]
+        )
+    titles = ["dtype", "n", "rows", "fragments", "nn.Linear, µs", "ours, µs", "graph", "by bytes"]
+    return table([*titles, f"at most {MOST_TIME}x", "eager"], "lrrrrrrrlr", lines)
+
+
 def train() -> str:
     lines = []
     for row, allowed in trained():
-        ratios, few = row["ratios"], row["rows"] <= 16
+        ratios, few = row["ratios"], row["rows"] <= FEW
         is_asked = row["n"] >= 4096
         lines.append(
             [

@@ -37,12 +37,19 @@ WAYS = {
 AUTO = {"auto vector": "vector", "auto global": "global", "auto any": "any"}
 NAMED = {"auto vector": "vector", "auto global": "global", "auto any": "vector"}
 """What the data call its choice, and the code in 8 bits that it may have chosen."""
-SHAPES = {dtype: f"switchback-shapes-{dtype}-0of1.json" for dtype in ("float16", "bfloat16")}
-"""The whole grid in float16; in bfloat16 as many as there was time for, in random order."""
+SHAPES = {
+    "float16": "switchback-shapes-float16-0of1.json",
+    "bfloat16": "switchback-shapes-bfloat16-[0r]*.json",
+}
+"""In bfloat16 a run in random order that was stopped, and the rest on another day."""
 
 
 def measured_shapes(dtype: str = "float16") -> list[Row]:
     return [row for row in rows(SHAPES[dtype]) if "us" in row]
+
+
+def known_shapes(dtype: str) -> set[tuple[int, ...]]:
+    return {tuple(row["shape"]) for row in measured_shapes(dtype)}
 
 
 def is_large(row: Row) -> bool:

@@ -37,81 +37,98 @@ class Item(NamedTuple):
 
 
 H200 = "benchmarks.h200"
-KERNELS = "tests/zoo/kernels"
-PUBLISHED = "--device cuda --preset published --missing-from h200-2026-11"
+PUBLISHED = "--device cuda --preset published --missing-from h200-2026-11 --launches 1"
 WIDE = "4096x4096r16 4096x4096r4 4096x4096r64 4096x2048r8 4096x1024r8"
+FEW = "64x512r8 64x1024r4 64x1024r8 64x1024r16 64x1024r32 64x1024r64 64x2048r8"
+CALLS = "--from-python --ways torch liger triton auto"
+
+
+def reference(suite: str, seconds: int, budget: str, more: str = "") -> tuple[Item, Item]:
+    """A part of a suite's reference, and its file."""
+    store = f"sqlite:///{FOLDER}/{suite}.db"
+    return (
+        Item(
+            f"reference-{suite}",
+            f"stepmark run {suite} {PUBLISHED} {more}--budget {budget} --store {store}",
+            seconds,
+            f"of the reference of {suite} what is missing, as much as the time holds",
+        ),
+        Item(
+            f"reference-{suite}-export",
+            f"stepmark export latest --store {store} --format reference -o {FOLDER}/{suite}-part.jsonl.gz",
+            30,
+            "the part as a file",
+        ),
+    )
+
+
 PLAN = (
     Item(
         "tests",
-        f"pytest -m gpu -x {KERNELS}/test_lora_function.py {KERNELS}/test_few_rows.py "
-        f"{KERNELS}/test_few_rows_gradients.py {KERNELS}/test_fragmented_kernels.py "
-        f"{KERNELS}/test_row_choice.py tests/instruments",
-        180,
+        "pytest -m gpu -n 12 --dist worksteal tests/zoo tests/instruments tests/engines",
+        150,
         "gradients of few rows, offsets of 64 bits, autocast off in backward passes, shortcuts of norms, "
-        "graphs of two iterations have not run compiled",
+        "graphs of two iterations, workers on standby have not run on a card",
     ),
     Item(
         "lora-wide",
         f"{H200}.lora --dtypes bf16 --rounds 3 --only {WIDE} --name lora-shapes-wide",
-        110,
+        90,
         "one more way for many rows: 1.81 of the base where 1.12 is asked, and ranks 4 and 64",
     ),
     Item(
         "fragmented",
-        f"{H200}.fragmented --what train cells",
-        170,
-        "training steps with gradients of few rows by a kernel (1.29 to 1.35x at n = 4096, 1.15x asked); "
-        "whether offsets of 64 bits cost anything",
+        f"{H200}.fragmented --what train inside",
+        90,
+        "training steps with gradients of few rows by a kernel (1.29 to 1.35x at n = 4096, 1.15x asked), "
+        "and inside a network",
     ),
     Item(
         "norms",
-        f"{H200}.operations --what norms",
-        170,
+        f"{H200}.operations --what norms {CALLS}",
+        60,
         "`auto` from Python, which asks with half the Python",
+    ),
+    Item("softmax", f"{H200}.operations --what softmax {CALLS}", 40, "the same"),
+    Item(
+        "lora-few",
+        f"{H200}.lora --dtypes bf16 --rounds 3 --only {FEW} --name lora-shapes-few",
+        100,
+        "launches that are not asked for again: 5 of 7 shapes reach 0.5 of PEFT",
     ),
     Item(
         "transformer",
-        f"{H200}.transformer --what step --sizes xl,2.7B --name transformer_step_larger",
-        200,
-        "4 x 256 tokens, and both sizes with the kernels as they are",
-    ),
-    Item(
-        "switchback-bfloat16",
-        f"{H200}.switchback --what shapes --no-peers --dtype bfloat16",
-        240,
-        "89 of the 142 shapes in bfloat16",
-    ),
-    Item(
-        "lora-few",
-        f"{H200}.lora --dtypes bf16 --rounds 3 --only 64x512r8 64x1024r4 64x1024r8 64x1024r16 64x1024r32 "
-        "64x1024r64 64x2048r8 --name lora-shapes-few",
-        120,
-        "launches that are not asked for again: 5 of 7 shapes reach 0.5 of PEFT",
+        f"{H200}.transformer --what step --sizes xl,2.7B --lengths 256 --ways plain,fused,fused_graph "
+        "--name transformer_step_short",
+        130,
+        "4 x 256 tokens of both sizes, which were never measured",
     ),
     Item(
         "lora-float32",
         f"{H200}.lora --dtypes fp32 --rounds 3 --only 64x1024r8 4096x1024r8 4096x4096r16 "
         "--name lora-shapes-float32",
-        90,
+        60,
         "float32 was never measured",
     ),
+    Item(
+        "switchback-bfloat16",
+        f"{H200}.switchback --what shapes --no-peers --dtype bfloat16 --rest",
+        240,
+        "89 of the 142 shapes in bfloat16",
+    ),
+    Item(
+        "transformer-published",
+        f"{H200}.transformer --what published --sizes large,xl --name transformer_published_larger",
+        420,
+        "the published tables of large and xl",
+    ),
+    *reference("lora", 60, "40s"),
+    *reference("transformer", 420, "6m", "--timeout 240s "),
+    *reference("switchback", 480, "7m", "--sampling 50ms "),
     Item(
         "verdicts",
         f"{H200}.verdicts --kinds slowed --repeats 2 --limit 280",
         320,
         "verdicts with the family as it is now, and 2 % again",
-    ),
-    Item(
-        "reference",
-        f"stepmark run switchback {PUBLISHED} --budget 4m --store sqlite:///{FOLDER}/part.db",
-        290,
-        "the reference, part by part",
-    ),
-    Item(
-        "reference-export",
-        f"stepmark export latest --store sqlite:///{FOLDER}/part.db --format reference "
-        f"-o {FOLDER}/switchback-2.jsonl.gz",
-        30,
-        "the part as a file",
     ),
 )

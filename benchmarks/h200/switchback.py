@@ -64,6 +64,7 @@ def _quantisers(_: argparse.Namespace) -> Rows:
 
 
 def _shapes(chosen: argparse.Namespace) -> Rows:
+    from benchmarks.h200.page_switchback import known_shapes
     from benchmarks.h200.switchback_product import compile_in_parallel
     from benchmarks.h200.switchback_shapes import measured
 
@@ -71,12 +72,15 @@ def _shapes(chosen: argparse.Namespace) -> Rows:
     if not chosen.no_peers:
         compile_in_parallel("compile-peers", chosen.dtype)
     part, parts = _part(chosen)
-    yield from measured(getattr(torch, chosen.dtype), part=part, parts=parts, peers=not chosen.no_peers)
+    left_out = known_shapes(chosen.dtype) if chosen.rest else set()
+    yield from measured(
+        getattr(torch, chosen.dtype), part=part, parts=parts, peers=not chosen.no_peers, left_out=left_out
+    )
 
 
 def _where(chosen: argparse.Namespace) -> str:
     """The end of the file's name."""
-    part = chosen.part.replace("/", "of")
+    part = "rest" if chosen.rest else chosen.part.replace("/", "of")
     return f"-{chosen.dtype}-{part}" + ("" if chosen.no_peers else "-peers")
 
 
@@ -104,6 +108,7 @@ def main() -> None:
     parser.add_argument("--part", default="0/1", help="of the shapes: 0/4 is the first of four")
     parser.add_argument("--dtype", default="float16", choices=["float16", "bfloat16"])
     parser.add_argument("--no-peers", action="store_true", help="leave bitsandbytes' kernels out")
+    parser.add_argument("--rest", action="store_true", help="of shapes: those that the data here lack")
     chosen = parser.parse_args()
     torch.manual_seed(0)
     where = _where(chosen) if chosen.what == "shapes" else ""

@@ -8,7 +8,7 @@ back to back between events: warm L2, no host time. Rounds interleave the varian
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import partial
 from random import Random
 from typing import Any
@@ -65,13 +65,19 @@ def shapes(part: int = 0, parts: int = 1) -> list[tuple[int, int, int]]:
 
 
 def measured(
-    dtype: torch.dtype, *, part: int, parts: int, peers: bool = True, rounds: int = 3
+    dtype: torch.dtype,
+    *,
+    part: int,
+    parts: int,
+    peers: bool = True,
+    rounds: int = 3,
+    left_out: Collection[tuple[int, ...]] = (),
 ) -> Iterator[dict[str, Any]]:
     """One row a shape, and at last what they come to."""
     copied, rate = copy_bandwidth(), best_rate()
     yield {"copy TB/s": copied, "int8 TOP/s at 8192^3": rate}
     rows = []
-    for shape in shapes(part, parts):
+    for shape in [one for one in shapes(part, parts) if one not in left_out]:
         try:
             row = _shape(shape, dtype, limits=(copied, rate), peers=peers, rounds=rounds)
         except Exception as error:

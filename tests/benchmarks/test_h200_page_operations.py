@@ -171,6 +171,21 @@ def test_from_python_is_of_few_rows_and_says_how_the_same_call_scatters(folder: 
     assert "in 1 of 1 shapes of softmax, and took 1.00 of torch's time" in told
 
 
+def test_calls_that_were_timed_again_replace_all_of_their_shape_and_nothing_else(folder: Path) -> None:
+    ways = PLAIN | {"compiled": {"training_eager": 1.0, "forward_cold": 9.0}}
+    write(folder, norms=rows_of(WIDE_NORM, ways))
+    about = dict(zip(("operation", "rows", "width", "dtype"), WIDE_NORM, strict=True))
+    again = [
+        {**about, "way": way, "forward_eager": 30.0, "training_eager": us}
+        for way, us in (("torch", 40.0), ("auto", 50.0))
+    ]
+    put(folder, "operations-norms-python", "2026-11-19", again)
+    (line,) = cells_of(page.norms())
+    assert line[1:3] == ["10.0, 80 % ✗", "9.0 (torch.compile)"]
+    assert line[5:] == ["50.0 ✗", "40.0 (torch)"]
+    assert summary("norms")["`auto` from Python, forward"][0] == "1.00"
+
+
 def step(parameters: str, way: str, us: float, **more: Any) -> dict[str, Any]:
     facts = {"entries": 124439808, "dtype": "torch.bfloat16", "cold": us, "eager": 2 * us, "share": 90 / us}
     return {"parameters": parameters, "way": way, **facts, **more}
