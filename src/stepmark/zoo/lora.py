@@ -28,7 +28,7 @@ what runs: kernels/lora_function.py, unless dropout, float64 or a rank above 64 
 from __future__ import annotations
 
 from math import isfinite
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -41,6 +41,9 @@ from stepmark.zoo.kernels.lora_sizes import Adapted
 TOLERANCES = {torch.float64: 1e-12, torch.float32: 2e-5, torch.bfloat16: 3e-2, torch.float16: 4e-3}
 """Largest error of an entry of the output or of a gradient, against float64 on the same values, relative to
 the largest entry of what is compared. merge() and unmerge() give the weight back within the same."""
+
+_has_autocast = torch._C._is_any_autocast_enabled
+"""Of any device: less to ask than that of one, where a small layer's time is the host's."""
 
 Order = Literal["factored", "product"]
 _EXACT_ENOUGH = (torch.float32, torch.float64)
@@ -129,9 +132,10 @@ class LoRAAdapter(nn.Module):
         asked = self.backend == "triton"
         if not (x.is_cuda or asked) or (self.dropout and self.training):
             return None
-        if not (asked if torch.compiler.is_compiling() else resolve(self.backend, x)):
+        traced = torch.compiler.is_compiling()
+        if not (asked if traced else resolve(self.backend, x)):
             return None
-        if torch.is_autocast_enabled(x.device.type) and torch.float64 not in (x.dtype, layer.a.dtype):
+        if (traced or _has_autocast()) and _is_cast(x) and torch.float64 not in (x.dtype, layer.a.dtype):
             dtype = torch.get_autocast_dtype(x.device.type)
             x, layer = x.to(dtype), layer.to(dtype)
         elif x.dtype in _EXACT_ENOUGH and self.order(x, base=layer.weight is not None) == "product":
@@ -193,8 +197,12 @@ class LoRALinear(nn.Module):
         get no gradients."""
 
     def forward(self, x: Tensor) -> Tensor:
-        base, adapter = self.base, self.adapter
-        weight, bias, a, b = base.weight, base.bias, adapter.A, adapter.B
+        # Looked up here, because Module.__getattr__ takes most of a microsecond, six times.
+        base, adapter = self._modules["base"], self._modules["adapter"]
+        assert isinstance(base, nn.Linear)
+        assert isinstance(adapter, LoRAAdapter)
+        weight, bias = _own(base, "weight"), _own(base, "bias")
+        a, b = _own(adapter, "A"), _own(adapter, "B")
         _check_input(x, a)
         if self.merged:
             return functional.linear(x, weight, bias)
@@ -264,8 +272,19 @@ def _check_base(
         raise ValueError("a given base brings its own device and dtype: move it before, or the layer after")
 
 
+def _own(module: nn.Module, name: str) -> Any:
+    """A parameter; one that is computed, as by a parametrization, is no parameter of its module."""
+    own = module._parameters
+    return own[name] if name in own else getattr(module, name)
+
+
+def _is_cast(x: Tensor) -> bool:
+    return torch.is_autocast_enabled(x.device.type)
+
+
 def _check_input(x: Tensor, a: Tensor) -> None:
-    if x.dim() < 1 or x.shape[-1] != a.shape[0]:
-        raise ValueError(f"expected (..., {a.shape[0]}), got {tuple(x.shape)}")
-    if x.dtype != a.dtype and not torch.is_autocast_enabled(x.device.type):
+    shape = x.shape
+    if not shape or shape[-1] != a.shape[0]:
+        raise ValueError(f"expected (..., {a.shape[0]}), got {tuple(shape)}")
+    if x.dtype is not a.dtype and not _is_cast(x):
         raise ValueError(f"expected {a.dtype}, as the layer has, got {x.dtype}")

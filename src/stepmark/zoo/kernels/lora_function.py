@@ -22,16 +22,20 @@ def has_kernels(x: Tensor, layer: Adapted) -> bool:
     """For its dtype, rank, features and layout, and only where W and the bias are frozen. A plan is
     remembered by x's dtype and launches where x lies, so all have to be like x."""
     weight, bias, a, b, _ = layer
-    inputs, rank = a.shape
-    if a.dtype not in DTYPES or rank > MOST_RANKS or inputs % ALIGNED or b.shape[1] % ALIGNED:
-        return False
-    frozen = [one for one in (weight, bias) if one is not None]
-    if any(one.requires_grad for one in frozen):
-        return False
     dtype, device = x.dtype, x.get_device()
-    return all(
-        one.dtype is dtype and one.get_device() == device and one.is_contiguous() for one in (a, b, *frozen)
+    inputs, rank = a.shape
+    if dtype not in DTYPES or rank > MOST_RANKS or inputs % ALIGNED or b.shape[1] % ALIGNED:
+        return False
+    return (
+        _is_like(a, dtype, device)
+        and _is_like(b, dtype, device)
+        and (weight is None or (not weight.requires_grad and _is_like(weight, dtype, device)))
+        and (bias is None or (not bias.requires_grad and _is_like(bias, dtype, device)))
     )
+
+
+def _is_like(one: Tensor, dtype: torch.dtype, device: int) -> bool:
+    return one.dtype is dtype and one.get_device() == device and one.is_contiguous()
 
 
 def lora_linear(x: Tensor, layer: Adapted, *, only_kernels: bool = False) -> Tensor:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, reduce
 from itertools import count
+from operator import or_
 from typing import Any, NamedTuple
 
 import torch
@@ -62,11 +63,8 @@ class FixedLaunch:
 
     def __call__(self, *tensors: Tensor, scale: float | None = None) -> None:
         scales = () if scale is None else (scale,)
-        addresses = [one.data_ptr() for one in tensors]
-        bits = 0
-        for address in addresses:
-            bits |= address
-        if not self._aligned or bits % 16:
+        addresses = [*map(Tensor.data_ptr, tensors)]
+        if not self._aligned or reduce(or_, addresses) % 16:
             self._ask(tensors, addresses, scales)
             return
         device = torch._C._cuda_getDevice()
