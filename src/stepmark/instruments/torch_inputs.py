@@ -9,6 +9,7 @@ import torch
 
 from stepmark.authoring.inputs import Input
 from stepmark.errors import BenchFileError
+from stepmark.instruments.random_values import RandomValues
 
 ONE = (str, torch.nn.utils.rnn.PackedSequence)
 """Sequences that are one input and not several."""
@@ -17,13 +18,13 @@ ONE = (str, torch.nn.utils.rnn.PackedSequence)
 def make_inputs(
     described: Any, *, device: torch.device, dtype: torch.dtype, seed: int
 ) -> tuple[torch.Tensor | Any, ...]:
-    """Tensors on the device; made on the CPU so that every device sees the same values."""
-    generator = torch.Generator().manual_seed(seed)
+    """Tensors on the device."""
+    random = RandomValues(seed)
     several = isinstance(described, Sequence) and not isinstance(described, ONE)
     each = described if several else (described,)
     for one in each:
         _refuse_inside(one)
-    return tuple(_make(one, device, dtype, generator) for one in each)
+    return tuple(_make(one, device, dtype, random) for one in each)
 
 
 def _refuse_inside(one: Any) -> None:
@@ -39,28 +40,27 @@ def _refuse_inside(one: Any) -> None:
         )
 
 
-def _make(one: Any, device: torch.device, dtype: torch.dtype, generator: torch.Generator) -> Any:
+def _make(one: Any, device: torch.device, dtype: torch.dtype, random: RandomValues) -> Any:
     if isinstance(one, torch.Tensor):
         return one.detach().to(device).requires_grad_(one.requires_grad)
     if not isinstance(one, Input):
         return one
     chosen = torch_dtype(one.dtype) if one.dtype else dtype
-    tensor = _values(one, generator).to(device=device, dtype=chosen)
-    return tensor.requires_grad_(one.requires_grad)
+    return _values(one, device, chosen, random).requires_grad_(one.requires_grad)
 
 
-def _values(one: Input, generator: torch.Generator) -> torch.Tensor:
+def _values(one: Input, device: torch.device, dtype: torch.dtype, random: RandomValues) -> torch.Tensor:
     match one.fill:
         case "normal":
-            return torch.randn(one.shape, generator=generator, dtype=torch.float32)
+            return random.normal(one.shape, device, dtype)
         case "uniform":
-            return torch.rand(one.shape, generator=generator, dtype=torch.float32)
+            return random.uniform(one.shape, device, dtype)
         case "integers":
-            return torch.randint(one.low, one.high, one.shape, generator=generator)
+            return random.integers(one.low, one.high, one.shape, device, dtype)
         case "zeros":
-            return torch.zeros(one.shape)
+            return torch.zeros(one.shape, device=device, dtype=dtype)
         case "ones":
-            return torch.ones(one.shape)
+            return torch.ones(one.shape, device=device, dtype=dtype)
 
 
 def torch_dtype(name: str) -> torch.dtype:

@@ -9,6 +9,7 @@ import torch
 
 from stepmark.instruments.inspection.graph import leaves_among, nodes_behind
 from stepmark.instruments.inspection.subject import tensors_in
+from stepmark.instruments.random_values import RandomValues
 
 MOST_DIVISION = 128.0
 """Of a gradient's numbers by their length: twice as much would make one in a hundred denormal in float16."""
@@ -93,11 +94,11 @@ class Iteration:
             raise TypeError(
                 f"the module returns {type(self.output).__name__}, not a tensor: give the step a loss"
             )
-        generator = torch.Generator().manual_seed(self._seed)
-        values = torch.randn(self.output.shape, generator=generator)
+        of = self.output
+        values = RandomValues(self._seed).normal(of.shape, of.device, of.dtype)
         if self._alternates:
             values /= min(values.numel() ** 0.5, MOST_DIVISION)
-        self.gradient = values.to(self.output.device, self.output.dtype)
+        self.gradient = values
         self._opposite = -self.gradient if self._alternates else None
         return self.gradient
 

@@ -64,13 +64,14 @@ def _fragmented_needs(c: Point) -> Needs:
 
 
 def _fragmented(c: Point, selection: Selection) -> FragmentedLinear:
-    return FragmentedLinear(c.n, c.n, c.fragments, c.n // COMPRESSION, selection=selection)
+    narrow = c.n // COMPRESSION
+    return FragmentedLinear(c.n, c.n, c.fragments, narrow, selection=selection, device=c.device)
 
 
 @suite.variant(baseline=True, needs=_linear_needs)
 def linear(c: Point) -> Step:
     """nn.Linear with its bias."""
-    return _step(nn.Linear(c.n, c.n), c)
+    return _step(nn.Linear(c.n, c.n, device=c.device), c)
 
 
 @suite.variant(needs=_fragmented_needs)

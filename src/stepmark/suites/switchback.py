@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -171,25 +172,31 @@ def _layer(module: nn.Module, c: Point) -> Step:
     return Step(module, inputs=randn(c.rows, inward, requires_grad=True))
 
 
+def _place(c: Point) -> dict[str, Any]:
+    """A core takes seconds to draw the largest weights."""
+    return {"device": c.device, "dtype": c.dtype}
+
+
 @layers.variant(baseline=True, needs=_needs)
 def linear(c: Point) -> Step:
     """nn.Linear."""
-    return _layer(nn.Linear(*_features(c)), c)
+    return _layer(nn.Linear(*_features(c), **_place(c)), c)
 
 
 @layers.variant(needs=_needs)
 def vector(c: Point) -> Step:
     """SwitchBack, the weight quantised by rows and columns."""
-    return _layer(SwitchBackLinear(*_features(c), quantization="vector"), c)
+    return _layer(SwitchBackLinear(*_features(c), quantization="vector", **_place(c)), c)
 
 
 @layers.variant(name="global", needs=_needs)
 def global_layer(c: Point) -> Step:
     """SwitchBack, the weight quantised as a whole."""
-    return _layer(SwitchBackLinear(*_features(c), quantization="global"), c)
+    return _layer(SwitchBackLinear(*_features(c), quantization="global", **_place(c)), c)
 
 
 @layers.variant(needs=_needs)
 def memory_efficient(c: Point) -> Step:
     """SwitchBack that keeps int8 copies for the backward pass."""
-    return _layer(SwitchBackLinear(*_features(c), quantization="global", memory_efficient=True), c)
+    layer = SwitchBackLinear(*_features(c), quantization="global", memory_efficient=True, **_place(c))
+    return _layer(layer, c)
