@@ -89,8 +89,8 @@ def test_all_kinds_are_summed_up() -> None:
     assert numbers(finding) == {"launches": 2.0, "throttles": 3.0, "quota_seconds": 0.3}
     assert finding is not None
     assert finding.message == (
-        "the machine was slowed 3 times for heat or power; its clock held down by: power cap, "
-        "heat (software); held back by a quota for 0.3 s, in 2 of 5 launches"
+        "heat or power slowed the machine 3 times; the clock was held down (power cap, heat (software)); "
+        "a quota held the machine back for 0.3 s, in 2 of 5 launches"
     )
 
 

@@ -35,16 +35,16 @@ def throttled(case: CaseLanes) -> Finding | None:
         reason for launch in struck if launch.activity for reason in launch.activity.throttle_reasons
     ) | dict.fromkeys(reason for card in cards for reason in card.held_down_by)
     lost = sum(_lost_to_quota(launch) for launch in struck)
-    seen = [f"slowed {slowed} times for heat or power" if slowed > 1 else "slowed once for heat or power"]
-    seen = seen if slowed else []
-    seen += [f"its clock held down by: {', '.join(reasons)}"] if reasons else []
-    seen += [f"so after {num_held} of {num_readings} blocks that were looked at"] if num_held else []
-    seen += [f"held back by a quota for {lost:.2g} s"] if lost > 0.0 else []
+    often = f"{slowed} times" if slowed > 1 else "once"
+    seen = [f"heat or power slowed the machine {often}"] if slowed else []
+    after = f" after {num_held} of {num_readings} blocks that were looked at" if num_held else ""
+    seen += [f"the clock was held down ({', '.join(reasons)}){after}"] if reasons else []
+    seen += [f"a quota held the machine back for {lost:.2g} s"] if lost > 0.0 else []
     return Finding(
         name=FindingName.THROTTLED,
         severity=Severity.WARNING,
         case=case.id,
-        message=f"the machine was {'; '.join(seen)}, in {len(struck)} of {len(case.lanes)} launches",
+        message=f"{'; '.join(seen)}, in {len(struck)} of {len(case.lanes)} launches",
         remedy="cool it, lift the quota, or use fewer --threads; `stepmark doctor` shows the limits",
         numbers=(
             ("launches", float(len(struck))),
