@@ -22,6 +22,8 @@ from benchmarks.h200.common import save
 from benchmarks.h200.operations_adamw import adamw_rows, tiling_rows
 from benchmarks.h200.operations_tilings import copy_rate
 from benchmarks.h200.operations_ways import WAYS, Shape, from_python, times_of, ways
+from stepmark.zoo.kernels import dispatch, row_choice
+from stepmark.zoo.kernels.dispatch import Key
 
 Row = dict[str, Any]
 WIDTHS = (768, 1024, 1280, 1600, 2560)
@@ -95,6 +97,13 @@ def judged(rows: list[Row]) -> str:
     return " ".join(str(rows[0][name]) for name in Shape._fields) + " | " + " | ".join(told)
 
 
+def judged_calls(rows: list[Row]) -> str:
+    """The same of calls from Python alone."""
+    by = {row["way"]: row for row in rows}
+    told = [f"{what} {_told(by, what, 'auto')}" for what in PYTHON]
+    return " ".join(str(rows[0][name]) for name in Shape._fields) + " | " + " | ".join(told)
+
+
 def _told(by: dict[str, Row], what: str, ours: str) -> str:
     peers = {name: by[name][what] for name in PEERS if what in by.get(name, ())}
     if what not in by.get(ours, ()) or not peers:
@@ -106,9 +115,31 @@ def _told(by: dict[str, Row], what: str, ours: str) -> str:
 
 
 def called(shape: Shape, chosen: list[str]) -> Iterator[Row]:
-    """One row a way, of calls from Python alone."""
+    """One row a way, of calls from Python alone; `auto` with what it chose for them."""
     for name, times in from_python(ways(shape, chosen), shape).items():
-        yield {**shape._asdict(), "way": name, **times}
+        yield {
+            **shape._asdict(),
+            "way": name,
+            **times,
+            **({"chose": choices_of(shape)} if name == "auto" else {}),
+        }
+
+
+def choices_of(shape: Shape) -> dict[str, str]:
+    """For calls from Python, by what is called; nothing where no choice was made."""
+    vectors: dict[str, list[str | None]] = {
+        "rms_norm": [shape.dtype, None],
+        "layer_norm": [shape.dtype] * 2,
+        "softmax": [],
+    }
+    given = [str(one if shape.affine else None) for one in vectors[shape.operation]]
+    key: Key = (1 << (shape.rows - 1).bit_length(), shape.width, shape.dtype, *given)
+    found = {}
+    for what, kind in zip(PYTHON, ("forward", "train"), strict=True):
+        name = dispatch.choice_name(f"{shape.operation}-{kind}/{row_choice.VERSION}", key)
+        if name in dispatch.choices():
+            found[what] = dispatch.choices()[name].eager
+    return found
 
 
 def compare_calls(name: str, wanted: list[Shape], chosen: list[str]) -> None:
@@ -116,8 +147,7 @@ def compare_calls(name: str, wanted: list[Shape], chosen: list[str]) -> None:
     rows: list[Row] = []
     for shape in wanted:
         found = list(called(shape, chosen))
-        told = [f"{what} {_told({row['way']: row for row in found}, what, 'auto')}" for what in PYTHON]
-        print(" ".join(map(str, shape)), *told, sep=" | ", flush=True)
+        print(judged_calls(found), flush=True)
         rows += found
         save(name, rows)
 

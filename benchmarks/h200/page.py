@@ -74,7 +74,7 @@ H200 = "python -m benchmarks.h200"
 FRAGMENTED = f"{H200}.fragmented --what"
 SHAPES, SHAPES_BF16 = page_switchback.SHAPES["float16"], page_switchback.SHAPES["bfloat16"]
 WHOLE_LAYERS = f"{H200}.switchback --what shapes --no-peers"
-LAYERS_BF16 = f"{WHOLE_LAYERS} --dtype bfloat16"
+LAYERS_BF16 = f"{WHOLE_LAYERS} --dtype bfloat16`, `{WHOLE_LAYERS} --dtype bfloat16 --rest"
 FEW_ROWS = f"{H200}.fragmented_tilings --what products"
 VERDICTS = "`, `".join(
     f"{H200}.verdicts {words}"
@@ -85,7 +85,9 @@ VERDICTS = "`, `".join(
     )
 )
 OPERATIONS = f"{H200}.operations --what"
-BOTH = f"{OPERATIONS} norms`, `{OPERATIONS} softmax"
+CALLS = "--from-python --ways torch liger triton auto"
+NORMS, SOFTMAX = (f"{OPERATIONS} {kind}`, `{OPERATIONS} {kind} {CALLS}" for kind in ("norms", "softmax"))
+BOTH = f"{NORMS}`, `{SOFTMAX}"
 STUDIES = f"{H200}.transformer --what published --sizes small,medium"
 SECTIONS: dict[str, tuple[Callable[[], str], str, str]] = {
     "clock": (clock, "clock.json", f"{H200}.clock"),
@@ -98,6 +100,7 @@ SECTIONS: dict[str, tuple[Callable[[], str], str, str]] = {
     "fragmented-large": (page_fragmented.large, page_fragmented.MANY, f"{FRAGMENTED} large"),
     "few-rows": (page_fragmented.few_rows, page_fragmented.PRODUCTS, FEW_ROWS),
     "fragmented-train": (page_fragmented.train, "fragmented_train.json", f"{FRAGMENTED} train"),
+    "fragmented-inside": (page_fragmented.inside, page_fragmented.INSIDE, f"{FRAGMENTED} inside"),
     "layers": (page_switchback.layers, SHAPES, WHOLE_LAYERS),
     "layers-slow": (page_switchback.slow, SHAPES, WHOLE_LAYERS),
     "layers-large": (page_switchback.large, SHAPES, WHOLE_LAYERS),
@@ -118,8 +121,8 @@ SECTIONS: dict[str, tuple[Callable[[], str], str, str]] = {
         f"{H200}.switchback --what quantisers",
     ),
     "lora": (page_lora.lora, page_lora.PATTERN, page_lora.COMMAND),
-    "norms": (page_operations.norms, page_operations.NORMS, f"{OPERATIONS} norms"),
-    "softmax": (page_operations.softmax, page_operations.SOFTMAX, f"{OPERATIONS} softmax"),
+    "norms": (page_operations.norms, "operations-norms*.json", NORMS),
+    "softmax": (page_operations.softmax, "operations-softmax*.json", SOFTMAX),
     "operations": (page_operations.beside_the_best, "operations-[ns]*.json", BOTH),
     "operations-python": (page_operations.from_python, "operations-[ns]*.json", BOTH),
     "adamw": (page_adamw.steps, page_adamw.FILE, f"{OPERATIONS} adamw"),

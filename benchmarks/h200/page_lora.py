@@ -7,10 +7,11 @@ from stepmark.report.markdown_text import table
 
 PATTERN = "lora-shapes*.json"
 COMMAND = "`, `".join(
-    f"python -m benchmarks.h200.lora --what shapes --dtypes bf16 --rounds 3 --only {words}"
+    f"python -m benchmarks.h200.lora --rounds 3 --dtypes {words}"
     for words in (
-        "64x512r8 64x1024r8 64x2048r8 4096x4096r16",
-        "64x1024r4 64x1024r16 64x1024r32 64x1024r64 --name lora-shapes-ranks",
+        "bf16 --only 64x512r8 64x1024r4 64x1024r8 64x1024r16 64x1024r32 64x1024r64 64x2048r8",
+        "bf16 --only 4096x4096r16 4096x4096r4 4096x4096r64 4096x2048r8 4096x1024r8",
+        "fp32 --only 64x1024r8 4096x1024r8 4096x4096r16",
     )
 )
 PEFT_ASKED, BASE_ASKED = 0.5, 1.12

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from benchmarks.h200.common import save
+from stepmark.zoo.kernels import dispatch
 
 Rows = Iterator[dict[str, Any]]
 
@@ -108,9 +111,12 @@ def main() -> None:
     parser.add_argument("--part", default="0/1", help="of the shapes: 0/4 is the first of four")
     parser.add_argument("--dtype", default="float16", choices=["float16", "bfloat16"])
     parser.add_argument("--no-peers", action="store_true", help="leave bitsandbytes' kernels out")
+    parser.add_argument("--anew", action="store_true", help="choose anew, whatever the package's table says")
     parser.add_argument("--rest", action="store_true", help="of shapes: those that the data here lack")
     chosen = parser.parse_args()
     torch.manual_seed(0)
+    if chosen.anew:
+        dispatch.TABLES = Path(os.devnull)
     where = _where(chosen) if chosen.what == "shapes" else ""
     begin, rows = time.perf_counter(), []
     for row in WHAT[chosen.what](chosen):

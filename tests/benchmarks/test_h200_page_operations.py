@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -242,20 +243,27 @@ def test_shares_are_those_of_the_wide_shape_alone(folder: Path) -> None:
 @pytest.mark.parametrize(("kind", "number"), [("norms", 40), ("softmax", 20)])
 def test_the_summary_of_the_data_is_what_the_benchmark_itself_would_tell(kind: str, number: int) -> None:
     """By the text that the benchmark printed for each shape, in whole tenths of a µs."""
+    lines = summary(kind)
+    kernels = printed(f"operations-{kind}.json", number, operations.judged)
+    for what, name in page.KERNEL.items():
+        check(lines[f"kernel, {name}"], kernels[what])
+    called = printed(f"operations-{kind}-python.json", number, operations.judged_calls)
+    for what, name in page.PYTHON.items():
+        check(lines[f"`auto` from Python, {name}"], called[what])
+
+
+def printed(file: str, number: int, judged: Callable[[list[dict[str, Any]]], str]) -> dict[str, list[float]]:
+    """Our time in the best other's, by what was timed, of so many shapes."""
     found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for row in page_data.rows(f"operations-{kind}.json"):
+    for row in page_data.rows(file):
         found.setdefault(tuple(row[name] for name in ("operation", "rows", "width", "dtype")), []).append(row)
     assert len(found) == number
     ratios: dict[str, list[float]] = {}
     for rows in found.values():
-        for told in operations.judged(rows).split(" | ")[1:]:
+        for told in judged(rows).split(" | ")[1:]:
             what, ours, _, _, best, *_ = told.split()
             ratios.setdefault(what, []).append(float(ours) / float(best))
-    lines = summary(kind)
-    for what, name in page.KERNEL.items():
-        check(lines[f"kernel, {name}"], ratios[what])
-    for what, name in page.PYTHON.items():
-        check(lines[f"`auto` from Python, {name}"], ratios[what])
+    return ratios
 
 
 def check(line: list[str], ratios: list[float]) -> None:

@@ -51,7 +51,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, tuple[int | str
         *,
         default: str,
     ) -> str:
-        assert default == "triton"
+        assert default == "torch"
         for call in candidates.values():
             call()
         seen.append((operation, key))
@@ -77,7 +77,7 @@ def test_a_decision_is_recalled_and_training_is_another(
     assert recalled("exp", "auto", wanted) is False
     with torch.no_grad():
         assert recalled("exp", "auto", wanted) is None
-    assert measured == [("exp-forward/1", (8, 8, "float32")), ("exp-train/1", (8, 8, "float32"))]
+    assert measured == [("exp-forward/2", (8, 8, "float32")), ("exp-train/2", (8, 8, "float32"))]
     assert wanted.grad is None
 
 
