@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace as replace_case
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from stepmark.audit.not_synchronised import not_synchronised
 from stepmark.audit.phase_bleed import phase_bleed
 from stepmark.audit.synchronises_inside import synchronises_inside
 from stepmark.audit.throttled import throttled
-from stepmark.records.card import CardReading, pack_readings
+from stepmark.records.card import CardFacts, CardReading, pack_readings
 from stepmark.records.case import Mode
 from stepmark.records.finding import Severity
 from stepmark.records.inspection import Inspection, PhaseInspection
@@ -111,6 +112,45 @@ def test_blocks_under_strain_are_labelled_and_told() -> None:
 
 def test_a_card_that_nothing_holds_down() -> None:
     assert throttled(measured(1.0, 1800, 1800)) is None
+
+
+def of_a_card(case: CaseLanes, megahertz: float | None) -> CaseLanes:
+    """The same on a card whose highest clock is that."""
+    run = case.run
+    card = CardFacts(name="card", max_megahertz=megahertz)
+    torch = replace(run.environment.torch, cards=(card,))
+    cell = replace(case.case.cell, device="cuda")
+    environment = replace(run.environment, torch=torch)
+    return replace_case(case, run=replace(run, environment=environment), case=replace(case.case, cell=cell))
+
+
+@pytest.mark.parametrize(
+    ("clock", "highest", "told"),
+    [
+        (1965, 1980.0, None),
+        (1930, 1980.0, None),
+        (1900, 1980.0, "down to 1900 of 1980 MHz"),
+        (1965, None, "down"),
+    ],
+)
+def test_a_reason_counts_where_the_clock_is_low(clock: int, highest: float | None, told: str | None) -> None:
+    finding = throttled(of_a_card(measured(1.0, 1980, clock, reasons=POWER), highest))
+    assert (finding is not None) == (told is not None)
+    if finding is not None and told is not None:
+        assert finding.message.startswith(f"the clock was held {told} (power cap) after {3 * NUM} of")
+
+
+@pytest.mark.parametrize(
+    ("ends", "is_told"), [((1980.0, 1950.0), False), ((1980.0, 1500.0), True), (None, True)]
+)
+def test_so_does_one_at_the_ends_of_a_launch(ends: tuple[float, float] | None, is_told: bool) -> None:
+    activity = LaunchActivity(throttle_reasons=("power cap",), megahertz=ends)
+    recording = make_recording(num_launches=NUM, noise=QUIET)
+    launches = tuple(replace(launch, activity=activity) for launch in recording.launches)
+    finding = throttled(of_a_card(mine(replace(recording, launches=launches)), 1980.0))
+    assert (finding is not None) == is_told
+    if finding is not None:
+        assert finding.message == "the clock was held down (power cap), in 5 of 5 launches"
 
 
 # ── company on the card ─────────────────────────────────────────────────────────────────────────────

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from functools import partial
 from itertools import accumulate
+from math import inf
 from random import Random
 
 import pytest
@@ -285,7 +286,7 @@ def test_a_card_is_glanced_at_after_the_blocks_whose_memory_is_read_and_told_wit
     assert card is not None
     assert list(unpack(card.rounds)) == [block.round for block in read]
     assert list(unpack(card.clocks)) == list(range(1000, 1000 + len(read)))
-    assert card.num_held_down == len(read)
+    assert len(card.held_below(inf)) == len(read)
 
 
 def test_the_first_look_that_found_weights_not_finite_is_kept() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,11 +37,20 @@ def test_columns_hold_every_reading(seen: list[tuple[int, CardReading]]) -> None
     assert list(unpack(packed.clocks)) == [
         UNKNOWN if reading.megahertz is None else round(reading.megahertz) for _, reading in seen
     ]
-    assert packed.num_held_down == sum(reading.reasons > 0 for _, reading in seen)
-    together = 0
-    for _, reading in seen:
-        together |= reading.reasons
-    assert packed.held_down_by == reasons_named(together)
+
+
+@steady
+@given(readings, st.integers(0, 3000))
+def test_held_down_is_what_has_a_reason_and_a_low_clock_or_an_unknown_one(
+    seen: list[tuple[int, CardReading]], low: int
+) -> None:
+    packed = pack_readings(seen)
+    if packed is None:
+        return
+    clocks = [UNKNOWN if one.megahertz is None else round(one.megahertz) for _, one in seen]
+    wanted = [(clock, one.reasons) for clock, (_, one) in zip(clocks, seen, strict=True) if one.reasons]
+    assert list(packed.held_below(low)) == [one for one in wanted if one[0] < low]
+    assert list(packed.held_below(inf)) == wanted
 
 
 def test_every_reason_has_a_name_and_strain_is_some_of_them() -> None:

@@ -68,18 +68,11 @@ class CardReadings(Record, frozen=True, kw_only=True):
     strain: bytes
     """NVML's bits of what held the clock down for power or heat."""
 
-    @property
-    def num_held_down(self) -> int:
-        """Readings in which power or heat held the clock down."""
-        return sum(bits > 0 for bits in unpack(self.strain))
-
-    @property
-    def held_down_by(self) -> tuple[str, ...]:
-        """Every reason once."""
-        seen = 0
-        for bits in unpack(self.strain):
-            seen |= bits
-        return reasons_named(seen)
+    def held_below(self, megahertz: float) -> tuple[tuple[int, int], ...]:
+        """Clock and reasons of the readings in which power or heat held the clock below that, or it is not
+        known where."""
+        seen = zip(unpack(self.clocks), unpack(self.strain), strict=True)
+        return tuple((clock, bits) for clock, bits in seen if bits and clock < megahertz)
 
 
 def pack_readings(readings: Iterable[tuple[int, CardReading]]) -> CardReadings | None:
