@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from stepmark.audit.lanes import CaseLanes
 from stepmark.audit.optimizer_does_nothing import CALLED_OPTIMIZER, optimizer_does_nothing
@@ -18,7 +19,8 @@ from tests.support.properties import steady
 
 
 def stepped(dtype: str = "float32", **facts: int) -> CaseLanes:
-    return inspected(*step(), dtype=dtype, optimizer=OptimizerFacts(**{"steps": 1, "parameters": 4, **facts}))
+    optimizer = replace(OptimizerFacts(steps=1, parameters=4), **facts)
+    return inspected(*step(), dtype=dtype, optimizer=optimizer)
 
 
 @steady

@@ -12,6 +12,7 @@ MEANINGS: Mapping[Name, str] = {
     Name.BACKWARD_DOES_NOTHING: "backward produced no gradient for anything trainable",
     Name.PARAMETER_WITHOUT_GRADIENT: "backward passed some trainable parameters by",
     Name.OPTIMIZER_DOES_NOTHING: "the optimizer left the parameters unchanged, or was given others",
+    Name.GRADIENT_NOT_APPLIED: "gradients reach weights that nothing updates",
     Name.GRADIENTS_ACCUMULATE: "gradients are added to those of the iteration before",
     Name.GRAPH_RETAINED: "one autograd graph is traversed again and again, or graphs pile up",
     Name.INPUTS_MADE_INSIDE: "data is created, or copied to the device, inside a timed phase",

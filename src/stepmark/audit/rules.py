@@ -22,6 +22,7 @@ from stepmark.audit.eager_fallback import eager_fallback
 from stepmark.audit.faster_than_physics import faster_than_physics
 from stepmark.audit.few_launches import few_launches
 from stepmark.audit.global_state_changed import global_state_changed
+from stepmark.audit.gradient_not_applied import gradient_not_applied
 from stepmark.audit.gradients_accumulate import gradients_accumulate
 from stepmark.audit.graph_retained import graph_retained
 from stepmark.audit.host_bound import host_bound
@@ -62,7 +63,8 @@ RULES: tuple[Rule, ...] = (
     *(backward_does_nothing, optimizer_does_nothing, dead_work, degenerate_data, faster_than_physics),
     uneven_iterations,
     # What it does may mislead.
-    *(parameter_without_gradient, gradients_accumulate, graph_retained, inputs_made_inside),
+    *(parameter_without_gradient, gradient_not_applied, gradients_accumulate, graph_retained),
+    inputs_made_inside,
     *(same_work_as_baseline, more_work_than_needed, slow_baseline, not_deterministic, mutates_inputs),
     *(compiled_inside, compiled_unannounced, eager_fallback, leftover_memory, memory_grows),
     # The two arms are not under the same conditions.

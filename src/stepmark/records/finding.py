@@ -27,6 +27,7 @@ class FindingName(StrEnum):
     BACKWARD_DOES_NOTHING = "backward-does-nothing"
     PARAMETER_WITHOUT_GRADIENT = "parameter-without-gradient"
     OPTIMIZER_DOES_NOTHING = "optimizer-does-nothing"
+    GRADIENT_NOT_APPLIED = "gradient-not-applied"
     GRADIENTS_ACCUMULATE = "gradients-accumulate"
     GRAPH_RETAINED = "graph-retained"
     INPUTS_MADE_INSIDE = "inputs-made-inside"

@@ -139,6 +139,9 @@ class OptimizerFacts(Record, frozen=True, kw_only=True):
     with_gradient: int = 0
     changed: int = 0
     """That have other values after the steps."""
+    passed_by: tuple[str, ...] = ()
+    """Weights that got a gradient, that no optimizer holds and that nothing changed: names of parameters, and
+    shapes of what is no parameter of the step."""
 
 
 class ValueKind(StrEnum):

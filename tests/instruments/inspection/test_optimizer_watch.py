@@ -150,3 +150,86 @@ def test_optimizers_that_operations_call_are_seen() -> None:
 
 def test_without_an_optimizer_there_is_nothing_to_say() -> None:
     assert inspected(Step(nn.Linear(4, 4), inputs=randn(2, 4))).optimizer is None
+
+
+class Listed(nn.Module):
+    """Its second layer is kept in a list."""
+
+    def __init__(self, *, frozen: bool = False) -> None:
+        super().__init__()
+        self.first = nn.Linear(4, 4)
+        self.others = [nn.Linear(4, 4).requires_grad_(not frozen)]
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.others[0](self.first(x).relu())
+        return y
+
+
+def passed_by(module: nn.Module, optimizer: Any = torch.optim.SGD, **more: Any) -> set[str]:
+    found = inspected(Step(module, inputs=randn(2, 4), optimizer=optimizer, **more)).optimizer
+    assert found is not None
+    return {*found.passed_by}
+
+
+def test_weights_that_get_gradients_and_no_update_are_named_by_their_shapes() -> None:
+    assert passed_by(Listed()) == {"4 x 4", "4"}
+    assert passed_by(Listed(frozen=True)) == set()
+    assert passed_by(nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))) == set()
+
+
+def test_parameters_that_the_optimizer_was_not_given_are_named() -> None:
+    module = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
+    half = passed_by(module, lambda parameters: torch.optim.SGD(list(parameters)[:2]))
+    assert half == {"1.weight", "1.bias"}
+
+
+def test_inputs_that_want_gradients_are_no_weights() -> None:
+    step = Step(nn.Linear(4, 4), inputs=randn(2, 4, requires_grad=True), optimizer=torch.optim.SGD)
+    facts = inspected(step).optimizer
+    assert facts is not None
+    assert facts.passed_by == ()
+
+
+def test_a_parameter_of_the_loss_is_the_optimizers_too() -> None:
+    assert passed_by(nn.Linear(4, 4), loss=Margin()) == set()
+
+
+class Margin(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(()))
+
+    def forward(self, y: Tensor) -> Tensor:
+        return (self.scale * y).square().mean()
+
+
+class Stepping(nn.Module):
+    """Updates what is in its list by hand, in a step of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.others = nn.Linear(4, 4), [nn.Linear(4, 4)]
+        register: Any = self.first.weight.register_post_accumulate_grad_hook
+        register(lambda _: self._update())
+
+    def _update(self) -> None:
+        for one in self.others[0].parameters():
+            if one.grad is not None:
+                one.data.sub_(one.grad)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.others[0](self.first(x).relu())
+        return y
+
+
+def test_weights_that_are_updated_by_hand_are_not_passed_by() -> None:
+    assert passed_by(Stepping()) == set()
+
+
+def test_of_an_optimizer_that_is_not_torchs_nobody_knows_what_it_updates() -> None:
+    assert passed_by(Listed(), Plain) == set()
+
+
+def test_who_holds_copies_updates_nobody_knows_what() -> None:
+    copies = [torch.zeros(4, 4, requires_grad=True)]
+    assert passed_by(Listed(), lambda parameters: torch.optim.SGD([*parameters, *copies])) == set()

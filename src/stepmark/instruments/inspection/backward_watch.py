@@ -45,6 +45,7 @@ class BackwardWatch:
     def _begin(self) -> None:
         self.passes = 0
         self._leaves: dict[int, bool] = {}
+        self._reached: dict[int, weakref.ref[torch.Tensor]] = {}
         self._same_graph = False
 
     @contextmanager
@@ -73,6 +74,10 @@ class BackwardWatch:
             self._looked_at.add(name)
             if name not in self._not_zero and not is_zero(gradient):
                 self._not_zero.add(name)
+
+    def reached(self) -> list[torch.Tensor]:
+        """What the last iteration's passes gave gradients to and that lives on."""
+        return [leaf for end in self._reached.values() if (leaf := end()) is not None]
 
     def facts(self) -> GradientFacts:
         """Of the last iteration."""
@@ -115,6 +120,7 @@ class BackwardWatch:
             wanted = list(tensors_in(args[3])) if len(args) > 3 else []
             for leaf in wanted or leaves_among(nodes):
                 self._leaves.setdefault(id(leaf), leaf.grad is not None and not is_zero(leaf.grad))
+                self._reached.setdefault(id(leaf), weakref.ref(leaf))
         ends = {root.grad_fn for root in roots}
         for node in nodes:
             if type(node).__name__ != ACCUMULATE:

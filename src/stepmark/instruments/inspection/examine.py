@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -26,6 +26,7 @@ from stepmark.instruments.inspection.optimizer_watch import OptimizerWatch
 from stepmark.instruments.inspection.repeats import depends_on_inputs, is_repeatable
 from stepmark.instruments.inspection.second_iteration import SecondIteration
 from stepmark.instruments.inspection.snapshot import Snapshot
+from stepmark.instruments.inspection.storages import storages_of
 from stepmark.instruments.inspection.subject import Subject
 from stepmark.instruments.inspection.values import degenerates
 from stepmark.records.inspection import Inspection, MemoryFacts, ValueKind
@@ -115,10 +116,24 @@ class _Examination:
                 host_seconds=second.host_seconds,
                 device_seconds=second.device_seconds,
             )
+            suspects = _weights_among(graphs.reached(), subject)
             second.await_update()
-            self._note(optimizer=optimizers.facts())
+            passed_by = optimizers.passed_by(suspects)
+            left = second.unchanged(passed_by) if passed_by else []
+            self._note(optimizer=optimizers.facts(_named(left, subject)))
             if subject.deterministic and subject.forward is not None:
                 self._note(repeatable=is_repeatable(subject))
+
+
+def _weights_among(leaves: Sequence[torch.Tensor], subject: Subject) -> list[torch.Tensor]:
+    """Not the inputs, which may want a gradient too."""
+    inputs = {storage._cdata for _, one in subject.named_inputs() for storage in storages_of(one)}
+    return [leaf for leaf in leaves if not any(key._cdata in inputs for key in storages_of(leaf))]
+
+
+def _named(weights: Sequence[torch.Tensor], subject: Subject) -> list[str]:
+    names = {id(parameter): name for name, parameter in subject.parameters.items()}
+    return [names.get(id(one), f"{' x '.join(map(str, one.shape)) or 'a number'}") for one in weights]
 
 
 def _strays(first: FirstIteration, second: SecondIteration) -> list[float]:

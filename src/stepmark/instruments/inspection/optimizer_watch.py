@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -56,18 +56,31 @@ class OptimizerWatch:
         before it updates."""
         return self._steps > 0 and bool(self._with_gradient) and not self._changed
 
-    def facts(self) -> OptimizerFacts | None:
+    def passed_by(self, reached: Iterable[torch.Tensor]) -> list[torch.Tensor]:
+        """Those that no optimizer holds. Of an optimizer that is not torch's, and of one that holds copies of
+        the step's weights, nobody knows what it updates."""
+        is_torchs = self._declared is None or isinstance(self._declared, torch.optim.Optimizer)
+        if not self._steps or not is_torchs or self._foreign():
+            return []
+        held = {storage._cdata for tensor, _ in self._before.values() for storage in storages_of(tensor)}
+        return [one for one in reached if not any(key._cdata in held for key in storages_of(one))]
+
+    def facts(self, passed_by: Iterable[str] = ()) -> OptimizerFacts | None:
         if not self._steps and self._declared is None:
             return None
-        held = [tensor for tensor, _ in self._before.values()]
-        foreign = [one for one in held if not any(key._cdata in self._own for key in storages_of(one))]
         return OptimizerFacts(
             steps=self._steps,
-            parameters=len(held),
-            foreign=len(foreign) if self._own else 0,
+            parameters=len(self._before),
+            foreign=len(self._foreign()),
             with_gradient=len(self._with_gradient),
             changed=len(self._changed),
+            passed_by=tuple(passed_by),
         )
+
+    def _foreign(self) -> list[torch.Tensor]:
+        """None where the step has no parameters that are known."""
+        held = [tensor for tensor, _ in self._before.values()] if self._own else []
+        return [one for one in held if not any(key._cdata in self._own for key in storages_of(one))]
 
     def _stepping(self, held: list[torch.Tensor]) -> None:
         for tensor in held:

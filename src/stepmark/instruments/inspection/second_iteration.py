@@ -1,13 +1,14 @@
 """The second iteration: graphs, gradients, optimizers and memory that stays, under light instruments.
 
-Where its optimizer changed nothing, others follow until it does, or until nobody would wait any longer.
+Where its optimizer changed nothing, others follow until it does, or until nobody would wait any longer; where
+weights got gradients that no optimizer holds, one that shows whether they change all the same.
 """
 
 from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -17,6 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from stepmark.instruments.inspection.backward_watch import BackwardWatch
 from stepmark.instruments.inspection.device_watch import wait_for
 from stepmark.instruments.inspection.first_iteration import FirstIteration
+from stepmark.instruments.inspection.impression import impression
 from stepmark.instruments.inspection.operators import makes_nothing
 from stepmark.instruments.inspection.optimizer_watch import OptimizerWatch
 from stepmark.instruments.inspection.storages import Storages
@@ -81,6 +83,15 @@ class SecondIteration:
                 for phase, call in zip(self._subject.phases, self._subject.calls, strict=True):
                     with self._around(phase):
                         call()
+
+    def unchanged(self, suspects: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """Those that one more iteration leaves as they are: weights may be updated by hand."""
+        before = [impression(one) for one in suspects]
+        self._prepare()
+        with self._subject.context():
+            for call in self._subject.calls:
+                call()
+        return [one for one, known in zip(suspects, before, strict=True) if impression(one) == known]
 
     def _around(self, phase: str) -> AbstractContextManager[None]:
         declared = phase == OPTIMIZER and self._subject.optimizer is not None

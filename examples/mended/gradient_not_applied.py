@@ -1,0 +1,34 @@
+"""Layers in a ModuleList are a part of their module, and its parameters are theirs."""
+
+import torch
+from torch import nn
+
+import stepmark as sm
+
+suite = sm.Suite("deep", axes={"features": [64]})
+LAYERS = 4
+
+
+class Deep(nn.Module):
+    def __init__(self, features):
+        super().__init__()
+        self.first = nn.Linear(features, features)
+        self.others = nn.ModuleList(nn.Linear(features, features) for _ in range(LAYERS - 1))
+
+    def forward(self, x):
+        x = self.first(x)
+        for layer in self.others:
+            x = layer(x.relu())
+        return x
+
+
+@suite.variant(baseline=True)
+def sequential(c):
+    layers = [nn.Sequential(nn.ReLU(), nn.Linear(c.features, c.features)) for _ in range(LAYERS - 1)]
+    module = nn.Sequential(nn.Linear(c.features, c.features), *layers)
+    return sm.Step(module, inputs=sm.randn(32, c.features), optimizer=torch.optim.AdamW)
+
+
+@suite.variant
+def deep(c):
+    return sm.Step(Deep(c.features), inputs=sm.randn(32, c.features), optimizer=torch.optim.AdamW)
