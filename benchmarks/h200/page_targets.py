@@ -161,7 +161,7 @@ def _study() -> Iterator[Line]:
     heard = _said(seen >= verdicts.LEAST_FOUND * len(counted))
     name = "2 % more work found within 10 s, where the dose was counted"
     yield name, "90 %", "", f"{seen} of {len(counted)}", heard
-    yield "the same, with doses that were not", "", "", f"{found} of {len(slowed)}", ""
+    yield "the same, whether the dose was counted or not", "", "", f"{found} of {len(slowed)}", ""
 
 
 def _said(is_met: bool) -> str:

@@ -118,7 +118,7 @@ def of_a_card(case: CaseLanes, megahertz: float | None) -> CaseLanes:
     """The same on a card whose highest clock is that."""
     run = case.run
     card = CardFacts(name="card", max_megahertz=megahertz)
-    torch = replace(run.environment.torch, cards=(card,))
+    torch = replace(run.environment.torch, devices=("card",), cards=(card,))
     cell = replace(case.case.cell, device="cuda")
     environment = replace(run.environment, torch=torch)
     return replace_case(case, run=replace(run, environment=environment), case=replace(case.case, cell=cell))

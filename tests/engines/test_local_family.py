@@ -125,13 +125,17 @@ def test_what_a_worker_leaves_behind_ends_with_it(quick: Settings, bench: Path, 
         local.close()
 
 
+@pytest.mark.parametrize("standby", [False, True])
 def test_what_a_worker_leaves_behind_in_a_session_of_its_own_ends_with_it(
-    quick: Settings, bench: Path, tag: str
+    quick: Settings, bench: Path, tag: str, standby: bool
 ) -> None:
-    local = LocalEngine(quick)
+    """Twice: after the first the server imports what it needed, and what lives then is spared."""
+    local = LocalEngine(quick, worth_a_standby=lambda _: standby)
     try:
-        assert solo(local, quick, bench, "leaves_a_daemon").failure is None
-        assert within(5, lambda: not children(tag))
+        for _ in range(2):
+            assert solo(local, quick, bench, "leaves_a_daemon").failure is None
+            assert within(5, lambda: not children(tag))
+            assert local._standby.waits is standby, "who stands by is no orphan"
     finally:
         local.close()
 
@@ -166,8 +170,8 @@ def test_a_lane_whose_process_ends_with_a_command_unread_is_one_lane(
     assert local._fork is not None
     start = local._fork.start
 
-    def start_and_stop_the_first(descriptors: Descriptors) -> int:
-        pid = start(descriptors)
+    def start_and_stop_the_first(descriptors: Descriptors, *, stands_by: bool = False) -> int:
+        pid = start(descriptors, stands_by=stands_by)
         monkeypatch.setattr(local._fork, "start", start)
         os.kill(pid, signal.SIGSTOP)
         stopped.append(pid)

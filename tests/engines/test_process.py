@@ -21,8 +21,11 @@ class Unending:
     def __init__(self) -> None:
         self.signals: list[int] = []
 
-    def start(self, descriptors: Descriptors) -> int:
+    def start(self, descriptors: Descriptors, *, stands_by: bool = False) -> int:
         return 1 << 22
+
+    def called_up(self, pid: int) -> None:
+        pass
 
     def status(self, pid: int, wait: float) -> int | None:
         return None

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepmark.instruments import random_values
-from stepmark.instruments.random_values import DRAWN, MANY, RandomValues, place_of
+from stepmark.instruments.random_values import MANY, RandomValues, place_of
 
 CPU = torch.device("cpu")
 CUDA = torch.device("cuda")
+DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 shapes = st.lists(st.integers(0, 6), max_size=3).map(tuple)
 
 
@@ -25,7 +26,7 @@ def drawn(seed: int, shape: tuple[int, ...], dtype: torch.dtype, device: torch.d
     ]
 
 
-@given(st.integers(0, 2**40), shapes, st.sampled_from(DRAWN))
+@given(st.integers(0, 2**40), shapes, st.sampled_from(DTYPES))
 def test_a_seed_is_a_draw_of_the_asked_shape_and_dtype(
     seed: int, shape: tuple[int, ...], dtype: torch.dtype
 ) -> None:
@@ -44,10 +45,25 @@ def test_every_tensor_has_values_of_its_own() -> None:
     assert not torch.equal(first, drawn(2, (64,), torch.float32, CPU)[0])
 
 
-def test_other_dtypes_are_drawn_in_float32_and_rounded() -> None:
+def test_values_are_the_same_in_every_dtype_but_for_rounding() -> None:
     wide = RandomValues(3).normal((32,), CPU, torch.float32)
-    for dtype in (torch.float8_e4m3fn, torch.float16):
+    for dtype in (torch.float8_e4m3fn, torch.float16, torch.float64):
         assert torch.equal(RandomValues(3).normal((32,), CPU, dtype).float(), wide.to(dtype).float())
+
+
+def test_on_a_device_they_are_drawn_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The numbered CPU stands for the device: it has a generator of its own, and the pieces are its draws."""
+    device = torch.device("cpu", 0)
+    monkeypatch.setattr(random_values, "AT_ONCE", 7)
+    monkeypatch.setattr(random_values, "MANY", 1)
+    generator = torch.Generator().manual_seed(3)
+    pieces = torch.cat([torch.randn(size, generator=generator) for size in (7, 7, 6)])
+    for dtype in (torch.float32, torch.float16):
+        values = RandomValues(3).normal((4, 5), device, dtype)
+        assert torch.equal(values, pieces.view(4, 5).to(dtype))
+    numbers = RandomValues(3).integers(0, 200, (4, 5), device, torch.uint8)
+    assert numbers.dtype is torch.uint8
+    assert len(set(numbers.flatten().tolist())) > 5
 
 
 @given(st.integers(1, MANY), st.sampled_from(["cpu", "cuda", "cuda:1", "mps"]))

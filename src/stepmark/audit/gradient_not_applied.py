@@ -1,8 +1,8 @@
 """gradient-not-applied: gradients reach weights that nothing updates.
 
-Evidence. In a step in which an optimizer of torch's steps: tensors, not the inputs, into which its passes
-          accumulate a gradient, that no optimizer holds, and that had the same values after one more
-          iteration. Nothing is said where some optimizer is not torch's, or holds copies of the weights.
+Evidence. In a step in which an optimizer of torch's steps: parameters into which its passes accumulate a
+          gradient, that no living optimizer holds, and that had the same values after one more iteration.
+          Nothing is said where some optimizer is not torch's, or holds copies of the weights.
 Why.      They are trained nowhere but in the backward pass: the update is shorter than that of a layer whose
           weights all learn. Layers in a plain list are no part of their module, and its `parameters()`
           does not know them.

@@ -73,9 +73,11 @@ def _num_readings(card: CardReadings) -> int:
 def _highest_clock(case: CaseLanes) -> float | None:
     """Of the card that the case ran on; None on a CPU, and where the driver does not tell."""
     kind, _, index = case.case.cell.device.partition(":")
-    cards = case.run.environment.torch.cards if kind != "cpu" else ()
-    place = int(index or 0)
-    return cards[place].max_megahertz if place < len(cards) else None
+    torch, place = case.run.environment.torch, int(index or 0)
+    all_known = kind != "cpu" and len(torch.cards) == len(
+        torch.devices
+    )  # else their places are not the devices'
+    return torch.cards[place].max_megahertz if all_known and place < len(torch.cards) else None
 
 
 def _is_struck(launch: LaunchTrial, low: float) -> bool:

@@ -88,8 +88,8 @@ measuring_options = together(
     click.option(
         "--sampling",
         metavar="TIME",
-        help="Of each lane in a launch, until four launches of a cell tell which length is worth most: by "
-        "default 150ms, of the preset quick 80ms.",
+        help="Of each lane in a launch: by default 150ms, until four launches of a cell tell which length is "
+        "worth most; of the preset quick 80ms, which stays so.",
     ),
     click.option(
         "--no-early-stop",

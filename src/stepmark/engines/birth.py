@@ -32,7 +32,7 @@ def die_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
             os._exit(1)
 
 
-def be_a_worker(request: int, journal: int, output: int, turns: int | None, *, parent: int) -> None:
+def be_a_worker(request: int, journal: int, output: int, channel: int | None, *, parent: int) -> None:
     """Never returns. Takes over the descriptors it is given."""
     status = 70
     try:
@@ -42,7 +42,7 @@ def be_a_worker(request: int, journal: int, output: int, turns: int | None, *, p
         _catch_output(output)
         writer = JournalWriter(journal)
         os.close(journal)
-        connection = _high_socket(turns) if turns is not None else None
+        connection = _high_socket(channel) if channel is not None else None
         asked = read_request(request)
         from stepmark.engines.worker import work
 
@@ -86,6 +86,6 @@ def _high_socket(descriptor: int) -> socket.socket:
 
 
 def spawned() -> None:
-    """Entry of a worker started without a fork server: parent, request, journal, output, perhaps turns."""
-    parent, request, journal, output, *turns = (int(argument) for argument in sys.argv[1:])
-    be_a_worker(request, journal, output, turns[0] if turns else None, parent=parent)
+    """Entry of a worker started without a fork server: parent, request, journal, output, channel."""
+    parent, request, journal, output, *channel = (int(argument) for argument in sys.argv[1:])
+    be_a_worker(request, journal, output, channel[0] if channel else None, parent=parent)

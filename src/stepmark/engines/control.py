@@ -20,7 +20,16 @@ class Preload(Record, frozen=True, kw_only=True, tag="preload"):
 
 
 class Start(Record, frozen=True, kw_only=True, tag="start"):
-    """Fork a worker; comes with the descriptors of request, journal, output and, for turns, a socket."""
+    """Fork a worker; comes with the descriptors of request, journal, output and, to speak to it, a socket."""
+
+    stands_by: bool = False
+    """It has nothing to do yet."""
+
+
+class CalledUp(Record, frozen=True, kw_only=True, tag="called-up"):
+    """A worker that stood by has been given something to do."""
+
+    pid: int
 
 
 class Kill(Record, frozen=True, kw_only=True, tag="kill"):
@@ -44,7 +53,7 @@ class Exited(Record, frozen=True, kw_only=True, tag="exited"):
     """Exit code, or the negative number of the signal."""
 
 
-Message = Preload | Start | Kill | Preloaded | Started | Exited
+Message = Preload | Start | CalledUp | Kill | Preloaded | Started | Exited
 
 _MOST_BYTES = 1 << 20
 _MOST_DESCRIPTORS = 8

@@ -22,7 +22,16 @@ import warnings
 from collections.abc import Iterator
 
 from stepmark.engines.birth import be_a_worker, die_with_parent
-from stepmark.engines.control import ControlChannel, Exited, Kill, Preload, Preloaded, Start, Started
+from stepmark.engines.control import (
+    CalledUp,
+    ControlChannel,
+    Exited,
+    Kill,
+    Preload,
+    Preloaded,
+    Start,
+    Started,
+)
 from stepmark.engines.interpreter import search_current_folder
 from stepmark.engines.orphans import Orphans
 
@@ -35,6 +44,8 @@ class ForkServer:
     def __init__(self, channel: ControlChannel) -> None:
         self._channel = channel
         self._children: set[int] = set()
+        self._standing_by: set[int] = set()
+        """Children that have nothing to do yet, and so have started nothing."""
         self._orphans = Orphans()
         self._orphans.spare()
         self._wake, self._waker = os.pipe()
@@ -79,25 +90,29 @@ class ForkServer:
             case Preload():
                 signal.signal(signal.SIGTERM, signal.SIG_DFL)  # an import that hangs would never see a note
                 is_safe = _preload(message)
-                self._orphans.spare()
+                self._orphans.spare(workers=self._children)
                 self._listen()
                 self._channel.send(Preloaded(fork_is_safe=is_safe))
             case Start():
-                self._fork(descriptors)
+                self._fork(descriptors, stands_by=message.stands_by)
+            case CalledUp():
+                self._standing_by.discard(message.pid)
             case Kill():
                 self._signal(message.pid, message.signal)
         return True
 
-    def _fork(self, descriptors: list[int]) -> None:
-        request, journal, output, *turns = descriptors
+    def _fork(self, descriptors: list[int], *, stands_by: bool) -> None:
+        request, journal, output, *channel = descriptors
         server = os.getpid()
         pid = _forked()
         if pid == 0:
             self._forget_server()
-            be_a_worker(request, journal, output, turns[0] if turns else None, parent=server)
+            be_a_worker(request, journal, output, channel[0] if channel else None, parent=server)
         for descriptor in descriptors:
             os.close(descriptor)
         self._children.add(pid)
+        if stands_by:
+            self._standing_by.add(pid)
         self._channel.send(Started(pid=pid))
 
     def _forget_server(self) -> None:
@@ -117,11 +132,12 @@ class ForkServer:
             if pid not in self._children:  # an orphan, or what a module had started
                 continue
             self._children.discard(pid)
+            self._standing_by.discard(pid)
             self._signal(pid, signal.SIGKILL)  # what the worker started and left behind, in its group
             with contextlib.suppress(BrokenPipeError):
                 self._channel.send(Exited(pid=pid, status=os.waitstatus_to_exitcode(status)))
-        if not self._children:
-            self._orphans.end()
+        if self._children <= self._standing_by:
+            self._orphans.end(workers=self._standing_by)
 
     def _kill_all(self) -> None:
         """What else workers started is found through them, so first of all."""

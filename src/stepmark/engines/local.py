@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from random import Random
+from itertools import count
 from typing import TypeVar
 
 from stepmark.engines.bench_files import BenchFiles
 from stepmark.engines.nurseries import ForkNursery, SpawnNursery
 from stepmark.engines.process import Nursery, Tick, WorkerProcess
-from stepmark.engines.remote_lane import RemoteLane
 from stepmark.engines.standby import Standby
 from stepmark.engines.stopwatch import LaunchWatch, Stopwatch
-from stepmark.engines.whole_launch import (
-    Attendance,
-    ended,
-    launch_one_by_one,
-    launch_together,
-    stopped_by_user,
-)
+from stepmark.engines.turns_launch import launch_in_turns
+from stepmark.engines.whole_launch import Attendance, ended, launch_one_by_one, launch_together
 from stepmark.errors import BenchFileError
-from stepmark.instruments.device_pace import pace_of
-from stepmark.measure.assemble import last_entered, launch_trial, solo_trial, warmup_trial
+from stepmark.measure.assemble import last_entered, solo_trial, warmup_trial
 from stepmark.measure.assignment import Assignment, LaunchAssignment, SoloAssignment, WarmupAssignment
-from stepmark.measure.engine import CutOff
-from stepmark.measure.launch import conduct
 from stepmark.measure.profile_assignment import TracingAssignment, WeighingAssignment
 from stepmark.measure.profile_trials import tracing_trial, weighing_trial
-from stepmark.measure.protocol import CeilingsMeasured, Described, Event, Refused
+from stepmark.measure.protocol import CeilingsMeasured, Described, Entered, Refused
 from stepmark.measure.requests import (
     Describe,
     FirstIterations,
@@ -44,6 +34,7 @@ from stepmark.measure.requests import (
     WeighProfiler,
 )
 from stepmark.records.ceilings import Ceilings
+from stepmark.records.outcome import Outcome, Stage
 from stepmark.records.profile import TracingTrial, WeighingTrial
 from stepmark.records.settings import Isolation, Settings
 from stepmark.records.source import Source
@@ -52,6 +43,14 @@ from stepmark.records.warmup import WarmupTrial
 
 T = TypeVar("T")
 
+LAUNCHES = {
+    Isolation.SHARED: launch_together,
+    Isolation.SEPARATE: launch_in_turns,
+    Isolation.ALONE: launch_one_by_one,
+}
+
+LOOK, LOOKS = 0.02, 50
+"""Seconds between looks at a worker that builds its case, and how many of them make a second."""
 LEAST_PATIENCE = 60.0
 """Seconds that the fork server has for an answer in any case: a time limit for steps may be shorter than what
 it takes to import torch from a cold disk."""
@@ -84,7 +83,7 @@ class LocalEngine:
         self._settings = settings
         self._tick = tick
         self._worth_a_standby = worth_a_standby
-        self._standby = Standby(lambda request: self._begin(request, turns=True))
+        self._standby = Standby(lambda request: self._begin(request, with_channel=True))
         environment = worker_environment(settings.threads)
         patience = max(settings.timeout, LEAST_PATIENCE)
         self._fork = ForkNursery(environment, patience=patience) if start == "fork" else None
@@ -129,11 +128,7 @@ class LocalEngine:
             case SoloAssignment():
                 return self._solo(assignment)
             case LaunchAssignment():
-                if assignment.settings.isolation is Isolation.SEPARATE:
-                    return self._separate_launch(assignment)
-                together = assignment.settings.isolation is Isolation.SHARED
-                launch = launch_together if together else launch_one_by_one
-                return launch(assignment, self._attendance)
+                return self._launch(assignment)
 
     def ceilings(self, device: str) -> Ceilings | None:
         """The best rates of the device, measured now; None where that came to nothing."""
@@ -187,31 +182,35 @@ class LocalEngine:
             self._fork.close()
         self._spawn.close()
 
-    def _start(self, request: Request, *, turns: bool = False) -> WorkerProcess:
+    def _start(self, request: Request) -> WorkerProcess:
         """The worker on standby where the request suits it; there is none beside any other."""
         ready = self._standby.call_up(request) if isinstance(request, Solo | Launch) else None
         if ready is not None:
             return ready
         self._standby.dismiss()
-        return self._begin(request, turns=turns)
+        return self._begin(request, with_channel=isinstance(request, LaneAlone))
 
-    def _begin(self, request: Handed, *, turns: bool) -> WorkerProcess:
-        return WorkerProcess(self._nursery, request, timeout=self._settings.timeout, with_turns=turns)
+    def _begin(self, request: Handed, *, with_channel: bool) -> WorkerProcess:
+        timeout = self._settings.timeout
+        return WorkerProcess(self._nursery, request, timeout=timeout, with_channel=with_channel)
 
-    @property
-    def _attendance(self) -> Attendance:
-        return Attendance(start=self._start, learn=self._learn, tick=self._tick, watch=self._launch_watch())
+    def _launch(self, assignment: LaunchAssignment) -> LaunchTrial:
+        if assignment.settings.isolation is Isolation.SEPARATE:
+            self._standby.dismiss()  # before the watch begins: what it took belongs to no launch
+        watch = LaunchWatch(self._fork.pid if self._fork is not None else None)
+        attendance = Attendance(start=self._start, learn=self._learn, tick=self._tick, watch=watch)
+        return LAUNCHES[assignment.settings.isolation](assignment, attendance)
 
-    def _launch_watch(self) -> LaunchWatch:
-        return LaunchWatch(self._fork.pid if self._fork is not None else None)
-
-    def _attend(self, request: Request, assemble: Callable[..., T], *, learn: bool = True) -> T:
-        """From start to end; `assemble` makes a trial of what it said, when, and how it died."""
+    def _attend(
+        self, request: Request, assemble: Callable[..., T], *, learn: bool = True, standby: str | None = None
+    ) -> T:
+        """From start to end; `assemble` makes a trial of what it said, when, and how it died. Meanwhile
+        another comes to stand by, with this device ready."""
         stopwatch = Stopwatch()
         worker = self._start(request)
         try:
-            if isinstance(request, Solo) and self._worth_a_standby(request.case.cell.device):
-                self._standby.prepare(request.case.cell.device)
+            if standby is not None:
+                self._prepare_next(worker, standby)
             worker.join(self._tick)
             if learn:
                 self._learn(worker)
@@ -227,57 +226,30 @@ class LocalEngine:
         if not self._fork.preload(finished.modules, finished.path):
             self._nursery = self._spawn
 
+    def _prepare_next(self, worker: WorkerProcess, device: str) -> None:
+        """Once this one has built its case, and has a context of its own: a device may allow only one."""
+        for look in count():
+            if worker.watch(LOOK):
+                return
+            if any(isinstance(event, Entered) and event.stage is Stage.STEP for event in worker.read()):
+                self._standby.prepare(device)
+                return
+            if look % LOOKS == 0:
+                self._tick()
+
     def _solo(self, assignment: SoloAssignment) -> SoloTrial:
+        device = assignment.case.cell.device
+        trial = self._passed_alone(assignment, standby=device if self._worth_a_standby(device) else None)
+        if trial.outcome is Outcome.OUT_OF_MEMORY and self._standby.waits:
+            self._standby.dismiss()  # its context may be what was missing
+            return self._passed_alone(assignment, standby=None)
+        return trial
+
+    def _passed_alone(self, assignment: SoloAssignment, *, standby: str | None) -> SoloTrial:
         request = Solo(
             source=assignment.source,
             case=assignment.case,
             settings=assignment.settings,
             seed=assignment.seed,
         )
-        return self._attend(request, partial(solo_trial, assignment))
-
-    def _separate_launch(self, assignment: LaunchAssignment) -> LaunchTrial:
-        stopwatch = self._launch_watch()
-        workers: list[WorkerProcess] = []
-        events: list[Event] = []
-        try:
-            stopped = stopped_by_user(lambda: self._alternate(assignment, workers, events))
-            trial = launch_trial(
-                assignment,
-                events,
-                processes=[ended(worker) for worker in workers],
-                timing=stopwatch.timing(),
-                load=stopwatch.load,
-                activity=stopwatch.activity(event for worker in workers for event in worker.events),
-                cut_short=stopped,
-            )
-        finally:
-            for worker in workers:
-                worker.close()
-        if stopped:
-            raise CutOff(trial)
-        return trial
-
-    def _alternate(
-        self, assignment: LaunchAssignment, workers: list[WorkerProcess], events: list[Event]
-    ) -> None:
-        """A process per lane, taking turns; fills `workers` and `events` as it goes."""
-        for case in assignment.cases:
-            request = LaneAlone(
-                source=assignment.source, case=case, settings=assignment.settings, seed=assignment.seed
-            )
-            workers.append(self._start(request, turns=True))
-        lanes = [
-            RemoteLane(case.variant, worker, tick=self._tick)
-            for case, worker in zip(assignment.cases, workers, strict=True)
-        ]
-        conduct(
-            lanes,
-            random=Random(assignment.seed),
-            settings=assignment.settings,
-            emit=events.append,
-            now=time.perf_counter,
-            pace=pace_of(assignment.cell.device),
-        )
-        for lane in lanes:
-            lane.leave()
+        return self._attend(request, partial(solo_trial, assignment), standby=standby)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from stepmark.engines.control import Exited, Kill, Message, Preload, Preloaded, Start, Started
+from stepmark.engines.control import CalledUp, Exited, Kill, Message, Preload, Preloaded, Start, Started
 from stepmark.engines.interpreter import interpreter
 from stepmark.engines.process import Descriptors
 from stepmark.engines.server import Server, ServerGone
@@ -70,10 +70,10 @@ class ForkNursery:
             self._replace(gone, f" when it was to import {_listed(new)}")
             return True
 
-    def start(self, descriptors: Descriptors) -> int:
+    def start(self, descriptors: Descriptors, *, stands_by: bool = False) -> int:
         while True:  # twice at most: a server that has never answered is not replaced
             try:
-                self._server.ask(Start(), descriptors.all())
+                self._server.ask(Start(stands_by=stands_by), descriptors.all())
                 pid = self._expect(Started).pid
                 break
             except ServerGone as gone:
@@ -85,6 +85,10 @@ class ForkNursery:
         _tell(descriptors.output, self._news)
         self._news = ""
         return pid
+
+    def called_up(self, pid: int) -> None:
+        with contextlib.suppress(ServerGone):
+            self._server.ask(CalledUp(pid=pid))
 
     def status(self, pid: int, wait: float) -> int | None:
         try:
@@ -156,7 +160,7 @@ class SpawnNursery:
         self._environment = dict(environment)
         self._workers: dict[int, subprocess.Popen[bytes]] = {}
 
-    def start(self, descriptors: Descriptors) -> int:
+    def start(self, descriptors: Descriptors, *, stands_by: bool = False) -> int:  # noqa: ARG002
         worker = subprocess.Popen(
             interpreter(_SPAWNED, os.getpid(), *descriptors.all()),
             pass_fds=descriptors.all(),
@@ -168,6 +172,9 @@ class SpawnNursery:
         )
         self._workers[worker.pid] = worker
         return worker.pid
+
+    def called_up(self, pid: int) -> None:
+        """Nobody need know: what a worker leaves in its group is killed when it ends."""
 
     def status(self, pid: int, wait: float) -> int | None:
         try:

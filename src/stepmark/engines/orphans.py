@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import os
 import sys
+from collections.abc import Collection
 
 import psutil
 
@@ -25,15 +26,17 @@ class Orphans:
             with contextlib.suppress(OSError, AttributeError):
                 ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
-    def spare(self) -> None:
+    def spare(self, *, workers: Collection[int] = ()) -> None:
         """Whatever lives now is no orphan: imported modules have started it for themselves."""
-        self._spared = {child.pid for child in psutil.Process().children()}
+        self._spared = {child.pid for child in psutil.Process().children()} - {*workers}
 
-    def end(self) -> None:
-        """Kill them with all that they started; to be called when no worker lives, or none is to."""
+    def end(self, *, workers: Collection[int] = ()) -> None:
+        """Kill them with all that they started; to be called when no worker lives but those, which have not
+        begun to work, or none is to."""
         if not _has_children():
             return
-        adopted = [child for child in psutil.Process().children() if child.pid not in self._spared]
+        kept = {*self._spared, *workers}
+        adopted = [child for child in psutil.Process().children() if child.pid not in kept]
         for orphan in adopted:
             for process in [*_descendants(orphan), orphan]:
                 with contextlib.suppress(psutil.Error):

@@ -19,7 +19,7 @@ from stepmark.measure.assemble import last_entered
 from stepmark.measure.failures import from_exit, from_hang
 from stepmark.measure.journal import JournalReader, new_journal_file
 from stepmark.measure.protocol import Event, Finished
-from stepmark.measure.requests import Handed, Request
+from stepmark.measure.requests import Handed, Request, StandBy
 from stepmark.records.outcome import Failure
 
 _TAIL = 16_384
@@ -30,6 +30,8 @@ _LAST_PATIENCE = 60.0
 """Seconds a killed worker has to be gone. A driver takes some to give back a device's memory; where a device
 hangs the kernel cannot end the process, and the run goes on without it."""
 
+_GLANCE = 0.005
+"""Seconds between looks at a worker that is about to begin."""
 _LONGEST_LOOK = 2.0
 """Seconds that pass at most from one look at a worker to the next. Where more did, the runner did not run,
 and the worker perhaps no more than it: in a container that is frozen, or under SIGSTOP."""
@@ -45,11 +47,11 @@ class Descriptors:
     request: int
     journal: int
     output: int
-    turns: int | None
+    channel: int | None
 
     def all(self) -> list[int]:
         most = [self.request, self.journal, self.output]
-        return most if self.turns is None else [*most, self.turns]
+        return most if self.channel is None else [*most, self.channel]
 
 
 class Nursery(Protocol):
@@ -57,8 +59,11 @@ class Nursery(Protocol):
 
     name: str
 
-    def start(self, descriptors: Descriptors) -> int:
-        """Start a worker and return its process id."""
+    def start(self, descriptors: Descriptors, *, stands_by: bool = False) -> int:
+        """Start a worker and return its process id; one that `stands_by` has nothing to do yet."""
+
+    def called_up(self, pid: int) -> None:
+        """It has now."""
 
     def status(self, pid: int, wait: float) -> int | None:
         """Its exit status, or None if it still runs after `wait` seconds; sleeps meanwhile."""
@@ -74,16 +79,17 @@ class WorkerProcess:
     """One worker from start to end."""
 
     def __init__(
-        self, nursery: Nursery, request: Handed, *, timeout: float, with_turns: bool = False
+        self, nursery: Nursery, request: Handed, *, timeout: float, with_channel: bool = False
     ) -> None:
+        """`with_channel`: it is to be spoken to while it lives, turn by turn or when it is called up."""
         self._nursery = nursery
         self._timeout = timeout
         self._oom_kills = oom_kills()
         self._output = temporary_file()
-        self.turns: socket.socket | None = None
+        self.channel: socket.socket | None = None
         theirs: socket.socket | None = None
-        if with_turns:
-            self.turns, theirs = socket.socketpair()
+        if with_channel:
+            self.channel, theirs = socket.socketpair()
         journal = new_journal_file()
         self._reader = JournalReader(journal)
         self.events: list[Event] = []
@@ -93,8 +99,9 @@ class WorkerProcess:
                     request=asked.fileno(),
                     journal=journal,
                     output=self._output.fileno(),
-                    turns=theirs.fileno() if theirs else None,
-                )
+                    channel=theirs.fileno() if theirs else None,
+                ),
+                stands_by=isinstance(request, StandBy),
             )
         os.close(journal)
         if theirs:
@@ -103,15 +110,22 @@ class WorkerProcess:
         self._hung = False
         self._committed, self._silence, self._looked = 0, 0.0, time.monotonic()
 
-    def hand_over(self, request: Request) -> None:
-        """What it has stood by for. Where it has ended meanwhile, whoever looks after it will see."""
-        assert self.turns is not None
+    def call_up(self, request: Request, *, patience: float) -> bool:
+        """Hand over what it has stood by for. False where it does not begin with that: it has ended, or does
+        not answer within `patience` seconds."""
+        assert self.channel is not None
+        self._nursery.called_up(self.pid)
         with written(request) as asked, contextlib.suppress(OSError):
-            socket.send_fds(self.turns, [b"!"], [asked.fileno()])
-        self.turns.close()
-        self.turns = None
+            socket.send_fds(self.channel, [b"!"], [asked.fileno()])
+        self.channel.close()
+        self.channel = None
         self._oom_kills = oom_kills()
         self.touch()
+        end = time.monotonic() + patience
+        while not self.read() and not self.watch(_GLANCE) and time.monotonic() < end:
+            pass
+        self.read()
+        return bool(self.events)
 
     @property
     def started_by(self) -> str:
@@ -199,5 +213,5 @@ class WorkerProcess:
         self.kill()
         self._reader.close()
         self._output.close()
-        if self.turns is not None:
-            self.turns.close()
+        if self.channel is not None:
+            self.channel.close()

@@ -59,15 +59,15 @@ class RemoteLane:
         return [event for event in events if isinstance(event, said)]
 
     def _send(self, command: Command) -> None:
-        assert self._worker.turns is not None
+        assert self._worker.channel is not None
         try:
-            self._worker.turns.send(bytes([command]))
+            self._worker.channel.send(bytes([command]))
         except ConnectionError:
             self._worker.join(self._tick)
 
     def _await_answer(self) -> None:
         """Until the lane answers, or its process has ended."""
-        turns = self._worker.turns
+        turns = self._worker.channel
         assert turns is not None
         while True:
             ready = is_ready(turns, 1.0)

@@ -16,7 +16,7 @@ from stepmark.measure.assignment import LaunchAssignment
 from stepmark.measure.engine import CutOff
 from stepmark.measure.one_after_another import one_after_another
 from stepmark.measure.protocol import Event, LaneFailed
-from stepmark.measure.requests import Launch
+from stepmark.measure.requests import LaneAlone, Launch
 from stepmark.records.trial import LaunchTrial
 
 
@@ -24,7 +24,7 @@ from stepmark.records.trial import LaunchTrial
 class Attendance:
     """What it takes to attend to the workers of a launch."""
 
-    start: Callable[[Launch], WorkerProcess]
+    start: Callable[[Launch | LaneAlone], WorkerProcess]
     learn: Callable[[WorkerProcess], None]
     """From what a worker had to import."""
     tick: Tick

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
 import socket
@@ -71,20 +70,20 @@ from stepmark.records.source import BuiltinSource, FileSource, Source
 Emit = Callable[[Event], None]
 
 
-def work(handed: Handed, journal: JournalWriter, turns: socket.socket | None = None) -> None:
+def work(handed: Handed, journal: JournalWriter, channel: socket.socket | None = None) -> None:
     """Do what the request asks, at once or when it is called up."""
     known = set(sys.modules)
     if not isinstance(handed, StandBy):
-        _work(handed, journal.append, turns, known=known)
+        _work(handed, journal.append, channel, known=known)
         return
-    assert turns is not None
-    request = _stand_by(handed, turns)
+    assert channel is not None
+    request = _stand_by(handed, channel)
     if request is not None:
         _work(request, journal.append, None, known=known, spent_before=time.process_time())
 
 
 def _work(
-    request: Request, emit: Emit, turns: socket.socket | None, *, known: set[str], spent_before: float = 0.0
+    request: Request, emit: Emit, channel: socket.socket | None, *, known: set[str], spent_before: float = 0.0
 ) -> None:
     """Every end but the process's own is an event."""
     if request.version != VERSION:
@@ -103,8 +102,8 @@ def _work(
         case Launch():
             _launch(request, emit)
         case LaneAlone():
-            assert turns is not None
-            _lane_alone(request, emit, turns)
+            assert channel is not None
+            _lane_alone(request, emit, channel)
         case FirstIterations():
             _first_iterations(request, emit)
         case TakeTrace():
@@ -122,13 +121,12 @@ def _work(
     )
 
 
-def _stand_by(request: StandBy, turns: socket.socket) -> Request | None:
-    """Sleeps until there is a request; None where the runner has gone, or has no use for it. What is wrong
-    with the device is left to be said by whoever needs it."""
-    with contextlib.suppress(Exception):
-        make_ready(torch.device(request.device))
-    with turns:
-        _, descriptors, _, _ = socket.recv_fds(turns, 1, 1)
+def _stand_by(request: StandBy, channel: socket.socket) -> Request | None:
+    """Sleeps until there is a request; None where the runner has gone, or has no use for it. Who cannot make
+    the device ready ends: what is wrong with it is to be said by whoever begins anew and needs it."""
+    make_ready(torch.device(request.device))
+    with channel:
+        _, descriptors, _, _ = socket.recv_fds(channel, 1, 1)
     if not descriptors:
         return None
     called_up = read_request(descriptors[0])

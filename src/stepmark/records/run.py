@@ -20,7 +20,7 @@ from stepmark.records.spread import Spread
 from stepmark.records.trial import LaunchTrial, SoloTrial, Trial
 from stepmark.records.verdict import Verdict
 
-FORMAT = 4
+FORMAT = 5
 """Version of the records as they are stored and exported.
 
 1   2026-11   first: runs, solo trials, launch trials, packed samples
@@ -29,6 +29,7 @@ FORMAT = 4
 3   2026-11   a repository has a branch; older ones read as without
 4   2026-11   an inspected phase lists its operators: calls, work, traffic, time; settings have a cell's
               budget; older ones read as without
+5   2026-11   an optimizer's facts name weights that get gradients and no update; older ones read as without
 """
 
 

@@ -198,9 +198,9 @@ class LoRALinear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         # Looked up here, because Module.__getattr__ takes most of a microsecond, six times.
-        base, adapter = self._modules["base"], self._modules["adapter"]
-        assert isinstance(base, nn.Linear)
-        assert isinstance(adapter, LoRAAdapter)
+        modules: Any = self._modules
+        base: nn.Linear = modules["base"]
+        adapter: LoRAAdapter = modules["adapter"]
         weight, bias = _own(base, "weight"), _own(base, "bias")
         a, b = _own(adapter, "A"), _own(adapter, "B")
         _check_input(x, a)

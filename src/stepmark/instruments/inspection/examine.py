@@ -2,8 +2,8 @@
 
 The first runs under the heavy ones: the log of operations, created data, threads that go on working.
 The second has light ones: graphs, gradients, optimizers, memory that stays; more follow only where an
-optimizer changed nothing. Compiled code runs as it was written in all of them. Whatever the iterations change
-is put back; whatever goes wrong ends as the inspection's problem, never as the case's.
+optimizer changed nothing, or passed weights by. Compiled code runs as it was written in all of them. Whatever
+the iterations change is put back; whatever goes wrong ends as the inspection's problem, never as the case's.
 """
 
 from __future__ import annotations
@@ -126,9 +126,13 @@ class _Examination:
 
 
 def _weights_among(leaves: Sequence[torch.Tensor], subject: Subject) -> list[torch.Tensor]:
-    """Not the inputs, which may want a gradient too."""
+    """Parameters. Other tensors may want a gradient and no update: coordinates, inputs of a part."""
     inputs = {storage._cdata for _, one in subject.named_inputs() for storage in storages_of(one)}
-    return [leaf for leaf in leaves if not any(key._cdata in inputs for key in storages_of(leaf))]
+    return [
+        leaf
+        for leaf in leaves
+        if isinstance(leaf, torch.nn.Parameter) and not any(key._cdata in inputs for key in storages_of(leaf))
+    ]
 
 
 def _named(weights: Sequence[torch.Tensor], subject: Subject) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -62,8 +63,12 @@ class OptimizerWatch:
         is_torchs = self._declared is None or isinstance(self._declared, torch.optim.Optimizer)
         if not self._steps or not is_torchs or self._foreign():
             return []
-        held = {storage._cdata for tensor, _ in self._before.values() for storage in storages_of(tensor)}
-        return [one for one in reached if not any(key._cdata in held for key in storages_of(one))]
+        held = [tensor for tensor, _ in self._before.values()]
+        left = _not_among(reached, held)
+        # One of several optimizers may step now and then: all that live are asked, where it matters.
+        return (
+            _not_among(left, [one for each in _living_optimizers() for one in _held_by(each)]) if left else []
+        )
 
     def facts(self, passed_by: Iterable[str] = ()) -> OptimizerFacts | None:
         if not self._steps and self._declared is None:
@@ -95,6 +100,16 @@ class OptimizerWatch:
             known = self._before.get(id(tensor))
             if known is not None and id(tensor) not in self._changed and impression(tensor) != known[1]:
                 self._changed.add(id(tensor))
+
+
+def _not_among(tensors: Iterable[torch.Tensor], others: Iterable[torch.Tensor]) -> list[torch.Tensor]:
+    """By where they lie."""
+    known = {storage._cdata for one in others for storage in storages_of(one)}
+    return [one for one in tensors if not any(key._cdata in known for key in storages_of(one))]
+
+
+def _living_optimizers() -> list[torch.optim.Optimizer]:
+    return [one for one in gc.get_objects() if issubclass(type(one), torch.optim.Optimizer)]
 
 
 def _held_by(optimizer: Any) -> list[torch.Tensor]:

@@ -85,13 +85,15 @@ class SecondIteration:
                         call()
 
     def unchanged(self, suspects: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """Those that one more iteration leaves as they are: weights may be updated by hand."""
+        """Those that get a gradient in one more iteration, and that it leaves as they are: weights may be
+        updated by hand, and a pass may reach one without a gradient."""
         before = [impression(one) for one in suspects]
         self._prepare()
         with self._subject.context():
             for call in self._subject.calls:
                 call()
-        return [one for one, known in zip(suspects, before, strict=True) if impression(one) == known]
+        both = zip(suspects, before, strict=True)
+        return [one for one, known in both if one.grad is not None and impression(one) == known]
 
     def _around(self, phase: str) -> AbstractContextManager[None]:
         declared = phase == OPTIMIZER and self._subject.optimizer is not None
