@@ -65,7 +65,7 @@ PLAN = (
         "tests",
         f"pytest -m gpu -n 12 --dist worksteal tests/zoo tests/instruments tests/engines --ignore {CLOCK}",
         150,
-        "random values of a device, LoRA's lookup of its tensors, the worker on standby, a test that was mended",
+        "random values of a device, LoRA's lookup of its tensors, the worker on standby, a mended test",
     ),
     Item("tests-clock", f"pytest -m gpu {CLOCK}", 40, "judges 20 µs: alone"),
     *reference("switchback", 480, "7m", "--sampling 50ms "),
@@ -80,8 +80,8 @@ PLAN = (
         "switchback-float16",
         f"{H200}.switchback --what shapes --no-peers --anew",
         400,
-        "one more tile among those that layers choose from: 13 of 16 large shapes reach 1.40x. In bfloat16 no "
-        "graph took it",
+        "one more tile among those that layers choose from: 13 of 16 large shapes reach 1.40x. In bfloat16 "
+        "no graph took it",
     ),
     Item(
         "lora-wide",

@@ -2,8 +2,8 @@
 
 A sum has as many products as there are rows, at most 16: no matrix unit is needed, and it is float32's own.
 On an H200 cuBLAS took 30 to 47 µs for 4096 x 4096 from 1 or 16 rows, and 122 for 8192 x 8192 from 16; at the
-rate of a copy these are written in 16 and 64 (docs/gpu.md). There these tiles were the faster for every square
-matrix, and for most of the narrow ones; they are taken where they are measured to be.
+rate of a copy these are written in 16 and 64 (docs/gpu.md). There these tiles were the faster for every
+square matrix, and for most of the narrow ones; they are taken where they are measured to be.
 """
 
 from __future__ import annotations
