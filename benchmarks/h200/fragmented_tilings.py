@@ -7,6 +7,7 @@ import itertools
 import multiprocessing
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import torch
@@ -68,8 +69,8 @@ def shapes(what: str) -> list[Shape]:
     if what == "few":
         return [
             *((2048, rows, 2, "float32") for rows in (8, 16)),
-            *((2048, rows, number, "bfloat16") for rows in (8, 16) for number in (2, 8, 32)),
-            *((4096, rows, number, "bfloat16") for rows in (8, 16) for number in (2, 8)),
+            *((2048, rows, number, "bfloat16") for rows in (8, 16) for number in (2, 8, 32, 128)),
+            *((4096, rows, number, "bfloat16") for rows in (8, 16) for number in (2, 8, 32, 128)),
             *((8192, rows, number, "bfloat16") for rows in (8, 16) for number in (128, 2)),
         ]
     return [
@@ -85,13 +86,17 @@ def plans(shape: Shape) -> dict[str, Callable[[], Any]]:
     sizes = Sizes(rows, number, n // number, n, n // 32, getattr(torch, dtype), False)
     kinds: list[tuple[Any, dict[str, dict[str, Any]]]] = []
     if rows == 1:
-        kinds = [(rows_plan, fragmented.ONE | MORE_ONE)]
+        kinds = [(rows_plan, MORE_ONE)]
     elif rows <= 16:
-        kinds = [(tiles_plan, fragmented.FEW | MORE_FEW)]
+        kinds = [(tiles_plan, MORE_FEW)]
     else:
-        kinds = [(GroupsPlan, fragmented.GROUPS | MORE_GROUPS), (SortedPlan, fragmented.SORTED | MORE_SORTED)]
-    found = {name: _later(kind, sizes, **options) for kind, named in kinds for name, options in named.items()}
-    return {**found, "masked": lambda: fragmented.masked}
+        kinds = [(GroupsPlan, MORE_GROUPS), (SortedPlan, MORE_SORTED)]
+    more = {name: _later(kind, sizes, **options) for kind, named in kinds for name, options in named.items()}
+    return {name: partial(_candidate, sizes, name) for name in fragmented.candidates(sizes)} | more
+
+
+def _candidate(sizes: Sizes, name: str) -> Any:
+    return fragmented.candidates(sizes)[name]
 
 
 def _later(kind: Any, *args: Any, **options: Any) -> Callable[[], Any]:

@@ -21,6 +21,7 @@ from stepmark.zoo.kernels import (
 )
 from stepmark.zoo.kernels.adamw import Entry, FusedAdam, Settings
 from stepmark.zoo.kernels.cross_entropy import mean_loss
+from stepmark.zoo.kernels.fragmented_choosing import choosing_plan, products_plan, suits_products
 from stepmark.zoo.kernels.fragmented_gate import gate
 from stepmark.zoo.kernels.fragmented_plans import GroupsPlan, rows_plan, tiles_plan
 from stepmark.zoo.kernels.fragmented_sizes import Parameters, Sizes
@@ -94,6 +95,17 @@ def fragmented_layers() -> Calls:
             sizes = Sizes(rows, number, n // number, n, n // 32, dtype, has_bias=False)
             for name, options in plans.items():
                 at = f"n={n} rows={rows} fragments={number} {_short(dtype)}"
+                yield f"{name} {at}", partial(_fragmented, maker, sizes, options)
+
+
+def fragmented_layers_choosing() -> Calls:
+    """Evaluation of few rows in two launches, at sizes with one, few and many fragments a split."""
+    plans = [(choosing_plan, fragmented.CHOOSING), (products_plan, fragmented.PRODUCTS)]
+    for (n, number, rows), (maker, named) in product([(4096, 2, 8), (2048, 8, 16), (2048, 128, 16)], plans):
+        sizes = Sizes(rows, number, n // number, n, n // 32, HALF, has_bias=False)
+        if maker is choosing_plan or suits_products(sizes):
+            for name, options in named.items():
+                at = f"n={n} rows={rows} fragments={number} {_short(HALF)}"
                 yield f"{name} {at}", partial(_fragmented, maker, sizes, options)
 
 
@@ -216,6 +228,7 @@ FAMILIES: dict[str, Callable[[], Calls]] = {
     "quantisers": quantisers,
     "products": products,
     "fragmented": fragmented_layers,
+    "fragmented-choosing": fragmented_layers_choosing,
     "fragmented-sorted": fragmented_layers_sorted,
     "gates": gates,
     "few-rows": few_rows_products,

@@ -14,6 +14,7 @@ from stepmark.zoo.fragmented import TOLERANCES
 from stepmark.zoo.fragmented_reference import fragment_scores
 from stepmark.zoo.kernels import fragmented
 from stepmark.zoo.kernels.fragmented_chain import Chain
+from stepmark.zoo.kernels.fragmented_choosing import choosing_plan, products_plan
 from stepmark.zoo.kernels.fragmented_plans import GroupsPlan, rows_plan, tiles_plan
 from stepmark.zoo.kernels.fragmented_sizes import Parameters, Sizes, sizes_of, split_for_rows, split_for_tiles
 from stepmark.zoo.kernels.fragmented_sorted import SortedPlan
@@ -48,6 +49,11 @@ PLANS: dict[str, Any] = {
     "tiles, then rows": lambda sizes, splits: tiles(sizes, splits, by_rows=2),
     "singles": lambda sizes, splits: tiles(sizes, splits, one_by_one=True),
     "singles, narrow ahead": lambda sizes, splits: tiles(sizes, splits, one_by_one=True, ahead=True),
+    "choosing": lambda sizes, splits: choosing_plan(sizes, splits=splits, tile=16, step=16),
+    "choosing, all rows at once": lambda sizes, splits: choosing_plan(
+        sizes, splits=splits, tile=16, step=16, at_once=True
+    ),
+    "products": lambda sizes, splits: products_plan(sizes, splits=splits, tile=32, last=16, step=16),
     "groups": lambda sizes, splits: groups(sizes),
     "groups, apart": lambda sizes, splits: groups(sizes, fused=False),
     "sorted": lambda sizes, splits: in_order(sizes),

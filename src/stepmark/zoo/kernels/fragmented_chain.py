@@ -1,22 +1,23 @@
 """A chain of FragmentedLinear's kernels: narrow features by splits, the choice, the fragments' products.
 
-Scratch holds the sums over splits (see fragmented_rows_kernels). Called again with addresses as round as
-before, and not for a graph, kernels are launched by addresses, with scratch of the thread and the stream: all
-that stays the same from call to call was put together before.
+Scratch holds what one kernel leaves to the next. Called again with addresses as round as before, and not for
+a graph, kernels are launched by addresses, with scratch of the thread and the stream: all that stays the same
+from call to call was put together before.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from functools import cache
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from stepmark.zoo.kernels.bound import ALIGNED, Bound, is_direct, scratch_address
-from stepmark.zoo.kernels.fragmented_sizes import Parameters, Sizes, Split
+from stepmark.zoo.kernels.fragmented_sizes import Parameters, Sizes
 from stepmark.zoo.kernels.launch import Launcher
 
 Found = tuple[Tensor, Tensor | None, Tensor | None]
@@ -26,7 +27,7 @@ Launches = Callable[..., None]
 
 
 class Kernel(NamedTuple):
-    """What is launched."""
+    """What is launched. It is given those of the places that it asks for, by their names."""
 
     name: str
     grid: tuple[int, int, int]
@@ -34,7 +35,7 @@ class Kernel(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Where everything lies."""
+    """Where everything lies, by the names of the kernels' parameters: first what comes with every call."""
 
     x: Any
     selector: Any
@@ -42,27 +43,32 @@ class Places(NamedTuple):
     compressor: Any
     decompressor: Any
     bias: Any
+    y: Any
     scratch: Any
     hidden: Any
     chosen: Any
-    y: Any
+    rows: int
+    x_stride: int
 
 
 class Chain:
-    """`first` and `third` kernels with the choice between them; inline, the third chooses for itself."""
+    """Kernels that leave nothing but y, and those that keep narrow features and choices too. `scratch` is how
+    many float32 they leave to one another."""
 
     def __init__(
-        self, sizes: Sizes, split: Split, kernels: tuple[Kernel, Kernel, Kernel], *, key: int, inline: bool
+        self,
+        sizes: Sizes,
+        *,
+        plain: Sequence[Kernel],
+        keeping: Sequence[Kernel],
+        scratch: int,
+        hidden_dtype: torch.dtype,
+        key: int,
     ) -> None:
-        self.sizes, self.key, self.inline = sizes, key, inline
-        self.first, self.second, third = kernels
-        self.takes_scratch = third.name == "expert_rows"
-        ready = [{"READY": one} if self.takes_scratch else {} for one in (False, True)]
-        self.thirds = [third._replace(options=third.options | more) for more in ready]
+        self.sizes, self.plain, self.keeping, self.key = sizes, plain, keeping, key
         self.shape = (sizes.rows, sizes.outputs)
-        self.number = sizes.rows * split.splits * (2 * sizes.narrow + 2)
-        self.hidden_dtype = torch.float32 if kernels[0].name == "narrow_rows" else sizes.dtype
-        self.hidden_at = 4 * _rounded(self.number)
+        self.number, self.hidden_dtype = scratch, hidden_dtype
+        self.hidden_at = 4 * _rounded(scratch)
         self.chosen_at = self.hidden_at + 4 * _rounded(sizes.rows * sizes.narrow)
         self._bound: dict[int, tuple[Bound, ...]] = {}
         self._known = _Known()
@@ -73,30 +79,21 @@ class Chain:
             y = self._again(x, parameters, stride)
             if y is not None:
                 return y, None, None
-        ready = keep or not self.inline
-        places = self._tensors(x, parameters, ready=ready)
-        for kernel, values in self._launches(places, stride, ready=ready):
-            launchers()[kernel.name](kernel.grid, *values, key=(self.key, ready), **kernel.options)
+        kernels = self.keeping if keep else self.plain
+        places = self._places(x, parameters, stride, kernels)
+        for kernel in kernels:
+            launcher = launchers()[kernel.name]
+            launcher(kernel.grid, *_asked(kernel, places), key=(self.key, keep), **kernel.options)
         return places.y, places.hidden, places.chosen
 
-    def _tensors(self, x: Tensor, parameters: Parameters, *, ready: bool) -> Places:
+    def _places(self, x: Tensor, parameters: Parameters, stride: int, kernels: Sequence[Kernel]) -> Places:
         scratch = x.new_empty(self.number, dtype=torch.float32)
         hidden = chosen = None
-        if ready:
+        if any("hidden" in _asked_for(kernel) for kernel in kernels):
             hidden = x.new_empty(self.sizes.rows, self.sizes.narrow, dtype=self.hidden_dtype)
             chosen = x.new_empty(self.sizes.rows, dtype=torch.int32)
-        return Places(x, *parameters, scratch, hidden, chosen, x.new_empty(self.shape))
-
-    def _launches(self, at: Places, stride: int, *, ready: bool) -> Iterator[tuple[Kernel, tuple[Any, ...]]]:
-        rows = self.sizes.rows
-        yield self.first, (at.x, at.selector, at.compressor, at.scratch, rows, stride)
-        if ready:
-            yield self.second, (at.scratch, at.hidden, at.chosen, rows)
-        ours = (at.x, at.weight, at.decompressor, at.bias)
-        if self.takes_scratch:
-            yield self.thirds[ready], (*ours, at.scratch, at.hidden, at.chosen, at.y, rows, stride)
-        else:
-            yield self.thirds[ready], (*ours, at.hidden, at.chosen, at.y, rows, stride)
+        y = x.new_empty(self.shape)
+        return Places(x, *parameters, y, scratch, hidden, chosen, self.sizes.rows, stride)
 
     def _again(self, x: Tensor, parameters: Parameters, stride: int) -> Tensor | None:
         """None where addresses are not as round as Triton likes them."""
@@ -114,40 +111,32 @@ class Chain:
         if known is None:
             bound = self._bound.get(device)
             if bound is None:
-                bound = self._bound[device] = self._bind(x, parameters, self.sizes.features)
+                bound = self._bound[device] = self._bind(x, parameters)
             known = self._known.launches[device, stream] = self._filled_in(bound, device, stream)
         return known
 
     def _filled_in(self, bound: tuple[Bound, ...], device: int, stream: int) -> Launches:
-        rows, stride, ready = self.sizes.rows, self.sizes.features, not self.inline
+        rows = self.sizes.rows
         scratch = scratch_address(self.chosen_at // 4 + rows, device, stream)
-        found = (scratch + self.hidden_at, scratch + self.chosen_at) if ready else (None, None)
-        (narrow, *choosing, expert) = [one.in_stream(stream) for one in bound]
-        first, first_head, constants = narrow
-        first_tail = (scratch, rows, stride, *constants)
-        second, second_all = None, ()
-        for launch, head, constants in choosing:
-            second, second_all = launch, (*head, scratch, *found, rows, *constants)
-        third, third_head, constants = expert
-        third_middle = (scratch, *found) if self.takes_scratch else found
-        third_tail = (rows, stride, *constants)
+        more = (scratch, scratch + self.hidden_at, scratch + self.chosen_at, rows, self.sizes.features)
+        steps = [
+            (launch, head, itemgetter(*map(Places._fields.index, _asked_for(kernel))), constants)
+            for kernel, one in zip(self.plain, bound, strict=True)
+            for launch, head, constants in [one.in_stream(stream)]
+        ]
 
         def launches(*places: int | None) -> None:
-            x, s, w, c, d, b, y = places
-            first(*first_head, x, s, c, *first_tail)
-            if second is not None:
-                second(*second_all)
-            third(*third_head, x, w, d, b, *third_middle, y, *third_tail)
+            given = places + more
+            for launch, head, asked, constants in steps:
+                launch(*head, *asked(given), *constants)
 
         return launches
 
-    def _bind(self, x: Tensor, parameters: Parameters, stride: int) -> tuple[Bound, ...]:
-        ready = not self.inline
-        places = self._tensors(x, parameters, ready=ready)
-        launches = list(self._launches(places, stride, ready=ready))
+    def _bind(self, x: Tensor, parameters: Parameters) -> tuple[Bound, ...]:
+        places = self._places(x, parameters, self.sizes.features, self.plain)
         return tuple(
-            Bound(launchers()[kernel.name], kernel.grid, values, kernel.options)
-            for kernel, values in launches
+            Bound(launchers()[kernel.name], kernel.grid, _asked(kernel, places), kernel.options)
+            for kernel in self.plain
         )
 
 
@@ -158,6 +147,16 @@ class _Known(threading.local):
         self.launches: dict[tuple[int, int], Launches] = {}
 
 
+def _asked_for(kernel: Kernel) -> tuple[str, ...]:
+    """The names of its parameters, less the constants."""
+    names = launchers()[kernel.name].function.arg_names
+    return tuple(name for name in names if name not in kernel.options)
+
+
+def _asked(kernel: Kernel, places: Places) -> tuple[Any, ...]:
+    return tuple(getattr(places, name) for name in _asked_for(kernel))
+
+
 def _rounded(number: int) -> int:
     """Up to a multiple of 16 bytes of float32."""
     return -(-number // 4) * 4
@@ -166,8 +165,15 @@ def _rounded(number: int) -> int:
 @cache
 def launchers() -> dict[str, Launcher]:
     """By the kernels' names."""
+    from stepmark.zoo.kernels.fragmented_choosing_kernels import (
+        expert_tiles_choosing,
+        narrow_and_products,
+        narrow_shots,
+        products_chosen,
+    )
     from stepmark.zoo.kernels.fragmented_rows_kernels import choose_rows, expert_rows, narrow_rows
     from stepmark.zoo.kernels.fragmented_tiles_kernels import expert_groups, expert_tiles, narrow_tiles
 
-    kernels = (narrow_rows, choose_rows, expert_rows, narrow_tiles, expert_tiles, expert_groups)
-    return {kernel.__name__: Launcher(kernel) for kernel in kernels}
+    rows, tiles = (narrow_rows, choose_rows, expert_rows), (narrow_tiles, expert_tiles, expert_groups)
+    choosing = (narrow_shots, expert_tiles_choosing, narrow_and_products, products_chosen)
+    return {kernel.__name__: Launcher(kernel) for kernel in (*rows, *tiles, *choosing)}

@@ -61,12 +61,11 @@ def rows_plan(
     ways = (inline, early, late, ahead)
     key = key_of((sizes[1:], splits, tile_narrow, tile, rows, num_warps, step, *ways))
     third = {"ROWS": rows, "TILE": tile, "STEP": step, "STAGES": 3, "EARLY": early, "AHEAD": ahead}
-    kernels = (
-        Kernel("narrow_rows", grid, first),
-        _choosing(sizes, split, launch),
-        _by_rows(sizes, split, third | launch),
-    )
-    return Chain(sizes, split, kernels, key=key, inline=inline)
+    narrow, choice = Kernel("narrow_rows", grid, first), _choosing(sizes, split, launch)
+    ready, by_itself = (_by_rows(sizes, split, third | launch | {"READY": one}) for one in (True, False))
+    keeping = (narrow, choice, ready)
+    plain = (narrow, by_itself) if inline else keeping
+    return _chain(sizes, split, plain, keeping, key=key)
 
 
 def tiles_plan(
@@ -95,9 +94,8 @@ def tiles_plan(
     grid = (split.splits, -(-sizes.narrow // tile_narrow), 1)
     third = staged | {"TILE": tile, "STEP": step, "num_warps": num_warps}
     if by_rows:
-        last = _by_rows(
-            sizes, split, third | {"ROWS": by_rows, "EARLY": False, "AHEAD": False, "num_stages": 1}
-        )
+        third |= {"ROWS": by_rows, "EARLY": False, "AHEAD": False, "READY": True, "num_stages": 1}
+        last = _by_rows(sizes, split, third)
     else:
         third |= {"SIZE": sizes.size, "OUTPUTS": sizes.outputs, "NARROW": sizes.narrow}
         third |= {"HAS_BIAS": sizes.has_bias, "ONE_BY_ONE": one_by_one}
@@ -106,7 +104,7 @@ def tiles_plan(
     configuration = (splits, tile, step, tile_narrow, num_warps, stages, one_by_one, by_rows, ahead)
     key = key_of((sizes[1:], next_power(sizes.rows), *configuration))
     kernels = (Kernel("narrow_tiles", grid, first), _choosing(sizes, split, launch), last)
-    return Chain(sizes, split, kernels, key=key, inline=False)
+    return _chain(sizes, split, kernels, kernels, key=key)
 
 
 class GroupsPlan:
@@ -151,6 +149,14 @@ class GroupsPlan:
         tensors = (x, weight, decompressor, bias, hidden, counts, slots, y)
         launchers()["expert_groups"](self.grid, *tensors, x.shape[0], x.stride(0), key=self.key, **self.third)
         return y, hidden, chosen
+
+
+def _chain(
+    sizes: Sizes, split: Split, plain: tuple[Kernel, ...], keeping: tuple[Kernel, ...], *, key: int
+) -> Chain:
+    dtype = torch.float32 if plain[0].name == "narrow_rows" else sizes.dtype
+    scratch = sizes.rows * split.splits * (2 * sizes.narrow + 2)
+    return Chain(sizes, plain=plain, keeping=keeping, scratch=scratch, hidden_dtype=dtype, key=key)
 
 
 def _constants(sizes: Sizes, split: Split) -> dict[str, Any]:
