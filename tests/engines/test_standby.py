@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from stepmark.engines.local import LocalEngine, is_accelerator
 from stepmark.engines.process import WorkerProcess
-from stepmark.engines.standby import MOST, Wanted
 from stepmark.measure.assignment import LaunchAssignment, SoloAssignment
 from stepmark.measure.protocol import Began
 from stepmark.measure.requests import Solo, StandBy
@@ -59,19 +58,12 @@ def engine(request: pytest.FixtureRequest, quick: Settings) -> Iterator[LocalEng
     engine.close()
 
 
-def solo(
-    engine: LocalEngine, settings: Settings, benches: Path, variant: str = "dense", *, followers: int = 1
-) -> SoloTrial:
+def solo(engine: LocalEngine, settings: Settings, benches: Path, variant: str = "dense") -> SoloTrial:
     source = FileSource(path=str(benches / "bench_plain.py"))
     case = Case(variant=variant, cell=FORWARD)
-    trial = engine.perform(SoloAssignment(case=case, source=source, settings=settings, followers=followers))
+    trial = engine.perform(SoloAssignment(case=case, source=source, settings=settings))
     assert isinstance(trial, SoloTrial)
     return trial
-
-
-def requested(settings: Settings, benches: Path) -> Solo:
-    source = FileSource(path=str(benches / "bench_plain.py"))
-    return Solo(source=source, case=Case(variant="dense", cell=FORWARD), settings=settings, seed="0")
 
 
 def launch(engine: LocalEngine, settings: Settings, benches: Path) -> LaunchTrial:
@@ -137,30 +129,6 @@ def test_who_stood_by_takes_what_comes_next_and_none_is_left_beside_a_launch(
     assert second.evidence is not None
 
 
-def test_as_many_stand_by_as_will_be_wanted(
-    waiting: Waiting, engine: LocalEngine, quick: Settings, benches: Path
-) -> None:
-    solo(engine, quick, benches, followers=2)
-    first = waiting()
-    assert len(first) == 2
-    second = solo(engine, quick, benches, "bare", followers=1)
-    assert pids(second) < first
-    assert waiting() == first - pids(second)
-    assert pids(launch(engine, quick, benches)) == first - pids(second)
-
-
-def test_no_more_stand_by_than_help_and_a_launch_has_none_beside_it(
-    waiting: Waiting, engine: LocalEngine, quick: Settings, benches: Path
-) -> None:
-    solo(engine, quick, benches, followers=MOST + 1)
-    first = waiting()
-    assert len(first) == MOST
-    launched = launch(engine, quick, benches)
-    assert pids(launched) < first
-    assert waiting() == set()
-    assert engine._standby.call_up(requested(quick, benches)) is None
-
-
 def test_lanes_with_turns_get_processes_of_their_own_and_nobody_waits_beside_them(
     waiting: Waiting, engine: LocalEngine, quick: Settings, benches: Path
 ) -> None:
@@ -203,14 +171,16 @@ def test_where_none_can_be_started_the_run_goes_on_without(
 def test_a_device_that_cannot_be_made_ready_is_told_of_by_nobody_who_stood_by(
     engine: LocalEngine, quick: Settings, benches: Path
 ) -> None:
-    engine._standby.prepare(Wanted("cuda:99", 1))
+    engine._standby.prepare("cuda:99")
     trial = solo(engine, quick, benches)
     assert trial.failure is None
 
 
 def test_one_that_stood_by_says_what_that_took(engine: LocalEngine, quick: Settings, benches: Path) -> None:
-    engine._standby.prepare(Wanted("cpu", 1))
-    worker = engine._standby.call_up(requested(quick, benches))
+    source = FileSource(path=str(benches / "bench_plain.py"))
+    request = Solo(source=source, case=Case(variant="dense", cell=FORWARD), settings=quick, seed="0")
+    engine._standby.prepare("cpu")
+    worker = engine._standby.call_up(request)
     assert worker is not None
     try:
         worker.join(lambda: None)

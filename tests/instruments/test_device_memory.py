@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 import torch
 
-from stepmark.instruments.device_memory import device_memory, graph_pools, make_ready, release_device_memory
+from stepmark.instruments.device_memory import device_memory, graph_pools, release_device_memory
 
 
 def test_a_process_that_used_no_accelerator() -> None:
@@ -40,26 +38,6 @@ def test_pools_of_their_own() -> None:
         {"total_size": 8},
     ]
     assert graph_pools(segments) == 6
-
-
-def test_nothing_is_made_ready_on_a_cpu() -> None:
-    before = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
-    make_ready(torch.device("cpu"))
-    assert torch.cuda.is_initialized() == before  # type: ignore[no-untyped-call]
-
-
-READY = """
-import torch
-from stepmark.instruments.device_memory import make_ready
-make_ready(torch.device("cuda"))
-print(torch.cuda.memory_reserved(), torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved())
-"""
-
-
-@pytest.mark.gpu
-def test_a_device_that_was_made_ready_holds_nothing() -> None:
-    said = subprocess.run([sys.executable, "-c", READY], capture_output=True, text=True, check=True).stdout
-    assert said.split() == ["0", "0", "0"]
 
 
 @pytest.mark.gpu

@@ -323,12 +323,6 @@ def test_every_assignment_knows_its_suites_source() -> None:
         assert one.settings == run.settings
 
 
-def test_a_pass_says_how_many_processes_its_cell_will_want_after_it() -> None:
-    assigned, _ = carry_out(run_of(cells=2, variants="abc", launches=1))
-    solos = [one.followers for one in assigned if isinstance(one, SoloAssignment)]
-    assert solos == [3, 2, 1] * 2
-
-
 def test_one_variant_alone_is_still_launched() -> None:
     assigned, _ = carry_out(run_of(cells=1, variants="a", launches=2))
     assert len(launches(assigned)) == 2

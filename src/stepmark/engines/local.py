@@ -11,7 +11,7 @@ from typing import TypeVar
 from stepmark.engines.bench_files import BenchFiles
 from stepmark.engines.nurseries import ForkNursery, SpawnNursery
 from stepmark.engines.process import Nursery, Tick, WorkerProcess
-from stepmark.engines.standby import NOBODY, Standby, Wanted
+from stepmark.engines.standby import Standby
 from stepmark.engines.stopwatch import LaunchWatch, Stopwatch
 from stepmark.engines.turns_launch import launch_in_turns
 from stepmark.engines.whole_launch import Attendance, ended, launch_one_by_one, launch_together
@@ -79,7 +79,7 @@ class LocalEngine:
         tick: Tick = lambda: None,
         worth_a_standby: Callable[[str], bool] = is_accelerator,
     ) -> None:
-        """`worth_a_standby` says on which devices the next workers are started while a case passes alone."""
+        """`worth_a_standby` says on which devices the next worker is started while a case passes alone."""
         self._settings = settings
         self._tick = tick
         self._worth_a_standby = worth_a_standby
@@ -183,7 +183,7 @@ class LocalEngine:
         self._spawn.close()
 
     def _start(self, request: Request) -> WorkerProcess:
-        """A worker on standby where the request suits it; there is none beside any other."""
+        """The worker on standby where the request suits it; there is none beside any other."""
         ready = self._standby.call_up(request) if isinstance(request, Solo | Launch) else None
         if ready is not None:
             return ready
@@ -202,15 +202,15 @@ class LocalEngine:
         return LAUNCHES[assignment.settings.isolation](assignment, attendance)
 
     def _attend(
-        self, request: Request, assemble: Callable[..., T], *, learn: bool = True, next_ones: Wanted = NOBODY
+        self, request: Request, assemble: Callable[..., T], *, learn: bool = True, standby: str | None = None
     ) -> T:
         """From start to end; `assemble` makes a trial of what it said, when, and how it died. Meanwhile
-        others come to stand by, with their device ready."""
+        another comes to stand by, with this device ready."""
         stopwatch = Stopwatch()
         worker = self._start(request)
         try:
-            if next_ones.number:
-                self._prepare_next(worker, next_ones)
+            if standby is not None:
+                self._prepare_next(worker, standby)
             worker.join(self._tick)
             if learn:
                 self._learn(worker)
@@ -226,31 +226,30 @@ class LocalEngine:
         if not self._fork.preload(finished.modules, finished.path):
             self._nursery = self._spawn
 
-    def _prepare_next(self, worker: WorkerProcess, wanted: Wanted) -> None:
+    def _prepare_next(self, worker: WorkerProcess, device: str) -> None:
         """Once this one has built its case, and has a context of its own: a device may allow only one."""
         for look in count():
             if worker.watch(LOOK):
                 return
             if any(isinstance(event, Entered) and event.stage is Stage.STEP for event in worker.read()):
-                self._standby.prepare(wanted)
+                self._standby.prepare(device)
                 return
             if look % LOOKS == 0:
                 self._tick()
 
     def _solo(self, assignment: SoloAssignment) -> SoloTrial:
         device = assignment.case.cell.device
-        wanted = Wanted(device, assignment.followers) if self._worth_a_standby(device) else NOBODY
-        trial = self._passed_alone(assignment, wanted)
+        trial = self._passed_alone(assignment, standby=device if self._worth_a_standby(device) else None)
         if trial.outcome is Outcome.OUT_OF_MEMORY and self._standby.waits:
             self._standby.dismiss()  # its context may be what was missing
-            return self._passed_alone(assignment, NOBODY)
+            return self._passed_alone(assignment, standby=None)
         return trial
 
-    def _passed_alone(self, assignment: SoloAssignment, next_ones: Wanted) -> SoloTrial:
+    def _passed_alone(self, assignment: SoloAssignment, *, standby: str | None) -> SoloTrial:
         request = Solo(
             source=assignment.source,
             case=assignment.case,
             settings=assignment.settings,
             seed=assignment.seed,
         )
-        return self._attend(request, partial(solo_trial, assignment), next_ones=next_ones)
+        return self._attend(request, partial(solo_trial, assignment), standby=standby)

@@ -13,15 +13,10 @@ _COMMON_POOL = (0, 0)
 
 
 def make_ready(device: torch.device) -> None:
-    """What a process's first uses of a device would bring about: its context, a third of a second on an H200,
-    and the handle of cuBLAS, about a sixth. No memory is held afterwards, and its peak is forgotten."""
+    """What a process's first use of a device would bring about: its context, a third of a second on an H200.
+    Nothing is allocated."""
     if device.type == "cuda":
-        with torch.cuda.device(device):
-            torch.cuda.synchronize()
-            torch.cuda.current_blas_handle()  # type: ignore[no-untyped-call]
-            torch._C._cuda_clearCublasWorkspaces()
-            torch.cuda.empty_cache()
-            torch.cuda.reset_peak_memory_stats()
+        torch.cuda.synchronize(device)
 
 
 def device_memory(tensors: Iterable[Any]) -> DeviceMemory | None:

@@ -17,8 +17,6 @@ class SoloAssignment:
     case: Case
     source: Source
     settings: Settings
-    followers: int = 1
-    """Processes that are likely to be wanted after this one: other passes of its cell, and a launch."""
 
     @property
     def seed(self) -> str:

@@ -129,14 +129,11 @@ class Schedule:
     def _next_solo(self, states: Iterable[_CellState]) -> SoloAssignment | None:
         """The first case of these cells that has not passed alone."""
         for state in states:
-            waiting = [case for case in state.alive.values() if case.id not in self._soloed]
-            if waiting:
-                return SoloAssignment(
-                    case=waiting[0],
-                    source=self._source[state.cell.suite],
-                    settings=self._settings,
-                    followers=len(waiting),
-                )
+            for case in state.alive.values():
+                if case.id not in self._soloed:
+                    return SoloAssignment(
+                        case=case, source=self._source[case.cell.suite], settings=self._settings
+                    )
         return None
 
     @property

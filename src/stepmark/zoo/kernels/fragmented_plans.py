@@ -80,6 +80,7 @@ def tiles_plan(
     one_by_one: bool = False,
     by_rows: int = 0,
     ahead: bool = False,
+    soon: bool = False,
 ) -> Chain:
     """Up to 32 rows as one tile for their narrow features. Then every fragment that one of them chose is read
     once and multiplied with the whole tile; or, one by one, each row's fragment for it alone, in one program
@@ -101,9 +102,9 @@ def tiles_plan(
         third |= {"HAS_BIAS": sizes.has_bias, "ONE_BY_ONE": one_by_one}
         third["COLUMNS"] = max(16, next_power(sizes.narrow)) if ahead else 0
         last = Kernel("expert_tiles", (-(-sizes.outputs // tile), 1, 1), third)
-    configuration = (splits, tile, step, tile_narrow, num_warps, stages, one_by_one, by_rows, ahead)
+    configuration = (splits, tile, step, tile_narrow, num_warps, stages, one_by_one, by_rows, ahead, soon)
     key = key_of((sizes[1:], next_power(sizes.rows), *configuration))
-    kernels = (Kernel("narrow_tiles", grid, first), _choosing(sizes, split, launch), last)
+    kernels = (Kernel("narrow_tiles", grid, first), _choosing(sizes, split, launch, soon=soon), last)
     return _chain(sizes, split, kernels, kernels, key=key)
 
 
@@ -172,11 +173,11 @@ def _summing(split: Split, columns: int) -> dict[str, Any]:
     return {"ALL_SPLITS": every, "COLUMNS": columns, "AT_ONCE": max(1, min(every, 8192 // columns))}
 
 
-def _choosing(sizes: Sizes, split: Split, launch: dict[str, Any]) -> Kernel:
+def _choosing(sizes: Sizes, split: Split, launch: dict[str, Any], *, soon: bool = False) -> Kernel:
     columns = min(64, next_power(sizes.narrow))
     constants = _constants(sizes, split) | _summing(split, columns) | launch
     grid = (sizes.rows, -(-sizes.narrow // columns), 1)
-    return Kernel("choose_rows", grid, constants | {"num_warps": 4, "num_stages": 1})
+    return Kernel("choose_rows", grid, constants | {"SOON": soon, "num_warps": 4, "num_stages": 1})
 
 
 def _by_rows(sizes: Sizes, split: Split, options: dict[str, Any]) -> Kernel:
