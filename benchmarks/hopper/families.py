@@ -21,9 +21,9 @@ from stepmark.zoo.kernels import (
 )
 from stepmark.zoo.kernels.adamw import Entry, FusedAdam, Settings
 from stepmark.zoo.kernels.cross_entropy import mean_loss
-from stepmark.zoo.kernels.fragmented_choosing import choosing_plan, products_plan, suits_products
 from stepmark.zoo.kernels.fragmented_gate import gate
 from stepmark.zoo.kernels.fragmented_plans import GroupsPlan, rows_plan, tiles_plan
+from stepmark.zoo.kernels.fragmented_products import products_plan
 from stepmark.zoo.kernels.fragmented_sizes import Parameters, Sizes
 from stepmark.zoo.kernels.fragmented_sorted import SortedPlan
 from stepmark.zoo.kernels.gated import _SiluGate
@@ -91,22 +91,20 @@ def fragmented_layers() -> Calls:
     groups = fragmented.GROUPS | fragmented.GROUPS_OF_FLOAT32
     for (n, number), dtype in product([(8192, 128), (2048, 2)], (SINGLE, HALF)):
         for rows, plans in ((1, fragmented.ONE), (16, fragmented.FEW), (4096, groups)):
-            maker: Any = {1: rows_plan, 16: tiles_plan}.get(rows, GroupsPlan)
+            makers: dict[int, Any] = {1: rows_plan, 16: tiles_plan, 4096: GroupsPlan}
             sizes = Sizes(rows, number, n // number, n, n // 32, dtype, has_bias=False)
             for name, options in plans.items():
                 at = f"n={n} rows={rows} fragments={number} {_short(dtype)}"
-                yield f"{name} {at}", partial(_fragmented, maker, sizes, options)
+                yield f"{name} {at}", partial(_fragmented, makers[rows], sizes, options)
 
 
-def fragmented_layers_choosing() -> Calls:
-    """Evaluation of few rows in two launches, at sizes with one, few and many fragments a split."""
-    plans = [(choosing_plan, fragmented.CHOOSING), (products_plan, fragmented.PRODUCTS)]
-    for (n, number, rows), (maker, named) in product([(4096, 2, 8), (2048, 8, 16), (2048, 128, 16)], plans):
+def fragmented_layers_products() -> Calls:
+    """Evaluation of few rows that choose most fragments."""
+    for n, number, rows in [(4096, 2, 8), (2048, 8, 16)]:
         sizes = Sizes(rows, number, n // number, n, n // 32, HALF, has_bias=False)
-        if maker is choosing_plan or suits_products(sizes):
-            for name, options in named.items():
-                at = f"n={n} rows={rows} fragments={number} {_short(HALF)}"
-                yield f"{name} {at}", partial(_fragmented, maker, sizes, options)
+        for name, options in fragmented.PRODUCTS.items():
+            at = f"n={n} rows={rows} fragments={number} {_short(HALF)}"
+            yield f"{name} {at}", partial(_fragmented, products_plan, sizes, options)
 
 
 def fragmented_layers_sorted() -> Calls:
@@ -228,7 +226,7 @@ FAMILIES: dict[str, Callable[[], Calls]] = {
     "quantisers": quantisers,
     "products": products,
     "fragmented": fragmented_layers,
-    "fragmented-choosing": fragmented_layers_choosing,
+    "fragmented-products": fragmented_layers_products,
     "fragmented-sorted": fragmented_layers_sorted,
     "gates": gates,
     "few-rows": few_rows_products,

@@ -14,8 +14,8 @@ from stepmark.zoo.fragmented import TOLERANCES
 from stepmark.zoo.fragmented_reference import fragment_scores
 from stepmark.zoo.kernels import fragmented
 from stepmark.zoo.kernels.fragmented_chain import Chain
-from stepmark.zoo.kernels.fragmented_choosing import choosing_plan, products_plan
 from stepmark.zoo.kernels.fragmented_plans import GroupsPlan, rows_plan, tiles_plan
+from stepmark.zoo.kernels.fragmented_products import products_plan
 from stepmark.zoo.kernels.fragmented_sizes import Parameters, Sizes, sizes_of, split_for_rows, split_for_tiles
 from stepmark.zoo.kernels.fragmented_sorted import SortedPlan
 from tests.zoo.agreement import largest_error
@@ -39,6 +39,11 @@ def in_order(sizes: Sizes, narrow: tuple[int, int] = (16, 16), **options: Any) -
     return SortedPlan(sizes, **({"rows": 16, "tile": 16, "step": 16} | options), narrow=(*narrow, 4, 2))
 
 
+def products(sizes: Sizes, splits: int) -> Chain:
+    length = 1 << (-(-sizes.features // splits)).bit_length()
+    return products_plan(sizes, tile=32, last=16, step=16, length=length)
+
+
 PLANS: dict[str, Any] = {
     "rows": rows,
     "rows, sums ahead": lambda sizes, splits: rows(sizes, splits, ahead=True, late=True),
@@ -47,13 +52,13 @@ PLANS: dict[str, Any] = {
     "tiles of large steps": lambda sizes, splits: tiles(sizes, splits, step=64),
     "tiles, narrow ahead": lambda sizes, splits: tiles(sizes, splits, ahead=True),
     "tiles, then rows": lambda sizes, splits: tiles(sizes, splits, by_rows=2),
+    "tiles, then rows that choose": lambda sizes, splits: tiles(sizes, splits, by_rows=1, inline=True),
+    "tiles, then rows, sums ahead": lambda sizes, splits: tiles(
+        sizes, splits, by_rows=2, inline=True, ahead=True
+    ),
     "singles": lambda sizes, splits: tiles(sizes, splits, one_by_one=True),
     "singles, narrow ahead": lambda sizes, splits: tiles(sizes, splits, one_by_one=True, ahead=True),
-    "choosing": lambda sizes, splits: choosing_plan(sizes, splits=splits, tile=16, step=16),
-    "choosing, all rows at once": lambda sizes, splits: choosing_plan(
-        sizes, splits=splits, tile=16, step=16, at_once=True
-    ),
-    "products": lambda sizes, splits: products_plan(sizes, splits=splits, tile=32, last=16, step=16),
+    "products": products,
     "groups": lambda sizes, splits: groups(sizes),
     "groups, apart": lambda sizes, splits: groups(sizes, fused=False),
     "sorted": lambda sizes, splits: in_order(sizes),

@@ -16,13 +16,6 @@ from torch.autograd.function import once_differentiable
 from stepmark.zoo.kernels.backend import is_differentiated, resolve
 from stepmark.zoo.kernels.dispatch import choose, is_capturing, is_for_a_graph
 from stepmark.zoo.kernels.fragmented_chain import Found
-from stepmark.zoo.kernels.fragmented_choosing import (
-    LONGEST_AT_ONCE,
-    choosing_plan,
-    products_plan,
-    suits_choosing,
-    suits_products,
-)
 from stepmark.zoo.kernels.fragmented_gate import MOST_FEATURES, Gradients, gate, gradients, product
 from stepmark.zoo.kernels.fragmented_plans import (
     MOST_NARROW,
@@ -31,6 +24,7 @@ from stepmark.zoo.kernels.fragmented_plans import (
     rows_plan,
     tiles_plan,
 )
+from stepmark.zoo.kernels.fragmented_products import products_plan, suits_products
 from stepmark.zoo.kernels.fragmented_sizes import Parameters, Sizes, sizes_of
 from stepmark.zoo.kernels.fragmented_sorted import SortedPlan
 from stepmark.zoo.kernels.launch import is_elsewhere, is_launchable
@@ -139,37 +133,24 @@ ONE_KEPT: dict[str, dict[str, Any]] = {
 }
 """For one row whose narrow features are wanted for gradients."""
 
+_INLINE = {"tile": 32, "step": 64, "by_rows": 1, "inline": True}
 FEW: dict[str, dict[str, Any]] = {
     "tiles-64x128": {"tile": 64, "step": 128, "stages": 4},
     "tiles-32x128-ahead": {"tile": 32, "step": 128, "stages": 5, "ahead": True},
     "tiles-32x64w2": {"tile": 32, "step": 64, "num_warps": 2},
     "tiles-32x64-by1": {"tile": 32, "step": 64, "by_rows": 1},
     "tiles-32x64-by2": {"tile": 32, "step": 64, "by_rows": 2},
+    "inline-32x64-s16": _INLINE | {"splits": 16},
+    "inline-32x64-s8": _INLINE | {"splits": 8},
+    "inline-32x64-s16-ahead": _INLINE | {"splits": 16, "ahead": True},
     "singles-32x64w2": {"tile": 32, "step": 64, "one_by_one": True, "num_warps": 2},
 }
 """Outputs and depth of a tile, warps, rows a program."""
 
-CHOOSING: dict[str, dict[str, Any]] = {
-    "choosing-32x64": {"tile": 32},
-    "choosing-16x64": {"tile": 16},
-    "choosing-32x128": {"tile": 32, "step": 128},
-    "choosing-32x64-n32": {"tile": 32, "tile_narrow": 32},
-}
-"""In two launches: outputs and depth of a tile."""
-AT_ONCE: dict[str, dict[str, Any]] = {
-    "at-once-16": {"tile": 16, "at_once": True},
-    "at-once-16-n32": {"tile": 16, "at_once": True, "tile_narrow": 32},
-    "at-once-32w8": {"tile": 32, "num_warps": 8, "at_once": True},
-}
-"""The same for short fragments: of every row all of it."""
-
 PRODUCTS: dict[str, dict[str, Any]] = {
     "products-64-32": {"tile": 64, "last": 32},
-    "products-64-16": {"tile": 64, "last": 16},
-    "products-32-16": {"tile": 32, "last": 16},
-    "products-128-32": {"tile": 128, "last": 32},
-    "products-128-16": {"tile": 128, "last": 16},
     "products-64-16-n32": {"tile": 64, "last": 16, "tile_narrow": 32},
+    "products-128-16": {"tile": 128, "last": 16},
     "products-128-32-n32": {"tile": 128, "last": 32, "tile_narrow": 32},
 }
 """Of all fragments: outputs of a tile, and of one of the second launch."""
@@ -210,20 +191,9 @@ def candidates(sizes: Sizes, *, keep: bool = False) -> dict[str, Plan]:
         plans |= {name: rows_plan(sizes, **options) for name, options in one.items()}
     elif has_few and sizes.rows <= MOST_ROWS_OF_A_TILE:
         plans |= {name: tiles_plan(sizes, **options) for name, options in FEW.items()}
-        plans |= _in_two_launches(sizes)
-    return plans | _for_many(sizes, has_few=has_few) | {"masked": masked}
-
-
-def _in_two_launches(sizes: Sizes) -> dict[str, Plan]:
-    """In float32 products take longer than launches."""
-    plans: dict[str, Plan] = {}
-    if sizes.dtype is not torch.float32:
-        if suits_choosing(sizes):
-            choosing = CHOOSING | (AT_ONCE if sizes.size <= LONGEST_AT_ONCE else {})
-            plans |= {name: choosing_plan(sizes, **options) for name, options in choosing.items()}
-        if suits_products(sizes):
+        if sizes.dtype is not torch.float32 and suits_products(sizes):  # where a product is worth a launch
             plans |= {name: products_plan(sizes, **options) for name, options in PRODUCTS.items()}
-    return plans
+    return plans | _for_many(sizes, has_few=has_few) | {"masked": masked}
 
 
 def _for_many(sizes: Sizes, *, has_few: bool) -> dict[str, Plan]:

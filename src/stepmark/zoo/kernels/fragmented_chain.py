@@ -165,15 +165,10 @@ def _rounded(number: int) -> int:
 @cache
 def launchers() -> dict[str, Launcher]:
     """By the kernels' names."""
-    from stepmark.zoo.kernels.fragmented_choosing_kernels import (
-        expert_tiles_choosing,
-        narrow_and_products,
-        narrow_shots,
-        products_chosen,
-    )
+    from stepmark.zoo.kernels.fragmented_products_kernels import narrow_and_products, products_chosen
     from stepmark.zoo.kernels.fragmented_rows_kernels import choose_rows, expert_rows, narrow_rows
     from stepmark.zoo.kernels.fragmented_tiles_kernels import expert_groups, expert_tiles, narrow_tiles
 
     rows, tiles = (narrow_rows, choose_rows, expert_rows), (narrow_tiles, expert_tiles, expert_groups)
-    choosing = (narrow_shots, expert_tiles_choosing, narrow_and_products, products_chosen)
-    return {kernel.__name__: Launcher(kernel) for kernel in (*rows, *tiles, *choosing)}
+    products = (narrow_and_products, products_chosen)
+    return {kernel.__name__: Launcher(kernel) for kernel in (*rows, *tiles, *products)}

@@ -80,11 +80,12 @@ def tiles_plan(
     one_by_one: bool = False,
     by_rows: int = 0,
     ahead: bool = False,
-    soon: bool = False,
+    inline: bool = False,
 ) -> Chain:
     """Up to 32 rows as one tile for their narrow features. Then every fragment that one of them chose is read
     once and multiplied with the whole tile; or, one by one, each row's fragment for it alone, in one program
-    for all rows or, by rows, in one for few. Ahead: the decompressor is loaded before the choice is known."""
+    for all rows or, by rows, in one for few. Ahead: the decompressor is loaded before the choice is known; by
+    rows, the sums. Inline, by rows: programs of the last kernel choose for themselves, without a launch."""
     if not 0 < sizes.narrow <= MOST_NARROW or not 0 < sizes.rows <= MOST_ROWS_OF_A_TILE:
         raise ValueError(f"expected 1 to {MOST_ROWS_OF_A_TILE} rows and 1 to {MOST_NARROW} narrow features")
     split, launch = split_for_tiles(sizes, splits), dependent_launch()
@@ -94,18 +95,19 @@ def tiles_plan(
     first |= {"TILE": tile_narrow, "STEP": min(step, 64), "num_warps": 4}
     grid = (split.splits, -(-sizes.narrow // tile_narrow), 1)
     third = staged | {"TILE": tile, "STEP": step, "num_warps": num_warps}
-    if by_rows:
-        third |= {"ROWS": by_rows, "EARLY": False, "AHEAD": False, "READY": True, "num_stages": 1}
-        last = _by_rows(sizes, split, third)
-    else:
-        third |= {"SIZE": sizes.size, "OUTPUTS": sizes.outputs, "NARROW": sizes.narrow}
-        third |= {"HAS_BIAS": sizes.has_bias, "ONE_BY_ONE": one_by_one}
-        third["COLUMNS"] = max(16, next_power(sizes.narrow)) if ahead else 0
-        last = Kernel("expert_tiles", (-(-sizes.outputs // tile), 1, 1), third)
-    configuration = (splits, tile, step, tile_narrow, num_warps, stages, one_by_one, by_rows, ahead, soon)
+    narrow, choice = Kernel("narrow_tiles", grid, first), _choosing(sizes, split, launch)
+    configuration = (splits, tile, step, tile_narrow, num_warps, stages, one_by_one, by_rows, ahead, inline)
     key = key_of((sizes[1:], next_power(sizes.rows), *configuration))
-    kernels = (Kernel("narrow_tiles", grid, first), _choosing(sizes, split, launch, soon=soon), last)
-    return _chain(sizes, split, kernels, kernels, key=key)
+    if by_rows:
+        third |= {"ROWS": by_rows, "EARLY": False, "AHEAD": ahead, "num_stages": 1}
+        ready, by_itself = (_by_rows(sizes, split, third | {"READY": one}) for one in (True, False))
+        keeping = (narrow, choice, ready)
+        return _chain(sizes, split, (narrow, by_itself) if inline else keeping, keeping, key=key)
+    third |= {"SIZE": sizes.size, "OUTPUTS": sizes.outputs, "NARROW": sizes.narrow}
+    third |= {"HAS_BIAS": sizes.has_bias, "ONE_BY_ONE": one_by_one}
+    third["COLUMNS"] = max(16, next_power(sizes.narrow)) if ahead else 0
+    last = Kernel("expert_tiles", (-(-sizes.outputs // tile), 1, 1), third)
+    return _chain(sizes, split, (narrow, choice, last), (narrow, choice, last), key=key)
 
 
 class GroupsPlan:
@@ -173,11 +175,11 @@ def _summing(split: Split, columns: int) -> dict[str, Any]:
     return {"ALL_SPLITS": every, "COLUMNS": columns, "AT_ONCE": max(1, min(every, 8192 // columns))}
 
 
-def _choosing(sizes: Sizes, split: Split, launch: dict[str, Any], *, soon: bool = False) -> Kernel:
+def _choosing(sizes: Sizes, split: Split, launch: dict[str, Any]) -> Kernel:
     columns = min(64, next_power(sizes.narrow))
     constants = _constants(sizes, split) | _summing(split, columns) | launch
     grid = (sizes.rows, -(-sizes.narrow // columns), 1)
-    return Kernel("choose_rows", grid, constants | {"SOON": soon, "num_warps": 4, "num_stages": 1})
+    return Kernel("choose_rows", grid, constants | {"num_warps": 4, "num_stages": 1})
 
 
 def _by_rows(sizes: Sizes, split: Split, options: dict[str, Any]) -> Kernel:

@@ -182,18 +182,15 @@ def hidden_from(
 def choose_rows(
     scratch, hidden, chosen, rows, NARROW: tl.constexpr, SPLITS: tl.constexpr, OWN: tl.constexpr,
     PIECES: tl.constexpr, ALL_SPLITS: tl.constexpr, COLUMNS: tl.constexpr, AT_ONCE: tl.constexpr,
-    SOON: tl.constexpr, PDL: tl.constexpr,
+    PDL: tl.constexpr,
 ):  # fmt: skip
-    """A row's fragment and COLUMNS of its narrow features. SOON: the next kernel may begin before this one's
-    wait is over. It began when all programs of the one before had waited for what came before that, so that
-    weights, which neither writes, are as they should be."""
+    """A row's fragment and COLUMNS of its narrow features."""
     row = tl.program_id(0)
     column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
-    if SOON:
-        let_next_kernel_start(PDL)
+    # The next kernel may load weights already: this one began when all programs of the one before had waited
+    # for whatever came before that. What it is to read of both it waits for itself.
+    let_next_kernel_start(PDL)
     after_previous_kernel(PDL)
-    if not SOON:
-        let_next_kernel_start(PDL)
     if AT_ONCE == ALL_SPLITS:
         sums = sums_of(scratch, row, column, NARROW, SPLITS, ALL_SPLITS)
     fragment, group = chosen_of(scratch, row, rows, NARROW, SPLITS, OWN, PIECES, ALL_SPLITS)

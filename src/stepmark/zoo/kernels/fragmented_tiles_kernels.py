@@ -129,7 +129,7 @@ def _one_by_one(
 
 
 @triton.jit
-def each_once(
+def _each_once(
     acc, x, weight, fragment, of_columns, first_row, rows, x_stride, output, SIZE: tl.constexpr,
     OUTPUTS: tl.constexpr, ROWS: tl.constexpr, STEP: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
@@ -202,7 +202,7 @@ def expert_tiles(
             acc, x, weight, chosen, first_row, rows, x_stride, output, SIZE, OUTPUTS, ROWS, STEP, STAGES
         )
     else:
-        acc = each_once(
+        acc = _each_once(
             acc, x, weight, fragment, of_columns, first_row, rows, x_stride, output, SIZE, OUTPUTS, ROWS,
             STEP, STAGES,
         )  # fmt: skip
