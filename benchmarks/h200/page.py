@@ -89,14 +89,15 @@ CALLS = "--from-python --ways torch liger triton auto"
 NORMS, SOFTMAX = (f"{OPERATIONS} {kind}`, `{OPERATIONS} {kind} {CALLS}" for kind in ("norms", "softmax"))
 BOTH = f"{NORMS}`, `{SOFTMAX}"
 STUDIES = f"{H200}.transformer --what published --sizes small,medium"
+CELLS = f"{FRAGMENTED} cells`, `{FRAGMENTED} cells --shapes 2048,4096 --dtypes bfloat16"
 SECTIONS: dict[str, tuple[Callable[[], str], str, str]] = {
     "clock": (clock, "clock.json", f"{H200}.clock"),
     "card": (card, "card.json", f"{H200}.card"),
     "verdicts": (page_verdicts.rates, page_verdicts.PATTERN, VERDICTS),
     "verdicts-workloads": (page_verdicts.by_workload, page_verdicts.PATTERN, VERDICTS),
     "targets": (page_targets.targets, "*.json", f"{H200}.page"),
-    "fragmented": (page_fragmented.targets, "fragmented_cells.json", f"{FRAGMENTED} cells"),
-    "fragmented-cells": (page_fragmented.published, "fragmented_cells.json", f"{FRAGMENTED} cells"),
+    "fragmented": (page_fragmented.targets, page_fragmented.CELLS, CELLS),
+    "fragmented-cells": (page_fragmented.published, page_fragmented.CELLS, CELLS),
     "fragmented-large": (page_fragmented.large, page_fragmented.MANY, f"{FRAGMENTED} large"),
     "few-rows": (page_fragmented.few_rows, page_fragmented.PRODUCTS, FEW_ROWS),
     "fragmented-train": (page_fragmented.train, "fragmented_train.json", f"{FRAGMENTED} train"),

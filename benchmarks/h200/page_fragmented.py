@@ -53,8 +53,10 @@ MOST_PASSES = 5
 else x for the choice, its rest written and read for the narrow features, x for the fragments, y."""
 MANY = "fragmented_large*.json"
 PRODUCTS = "fragmented_tilings_products.json"
-LAUNCHES = {"rows": 2, "tiles": 3, "singles": 3}
-"""Of a plan: narrow features and scores, the choice (with one row it is inside the last), the fragments."""
+CELLS = "fragmented_cells*.json"
+LAUNCHES = {"rows": 2, "tiles": 3, "singles": 3, "inline": 2, "products": 2}
+"""Of a plan: narrow features and scores, the choice (with one row, or inline, it is inside the last), the
+fragments; or all products beside the narrow features, and what was chosen of them."""
 
 
 def cell_of(row: Row) -> Cell:
@@ -62,7 +64,8 @@ def cell_of(row: Row) -> Cell:
 
 
 def cells(dtype: str) -> dict[Cell, Row]:
-    return {cell_of(row): row for row in rows("fragmented_cells.json", dtype=dtype)}
+    """Of each the newest."""
+    return {cell_of(row): row for row in rows(CELLS, dtype=dtype)}
 
 
 def floor(row: Row, *, passes: int = 2) -> float:

@@ -37,27 +37,7 @@ class Item(NamedTuple):
 
 
 H200 = "benchmarks.h200"
-PUBLISHED = "--device cuda --preset published --missing-from h200-2026-11 --launches 1"
 CLOCK = "tests/instruments/test_event_clock.py"
-
-
-def reference(suite: str, seconds: int, budget: str, more: str = "") -> tuple[Item, Item]:
-    """A part of a suite's reference, and its file."""
-    store = f"sqlite:///{FOLDER}/{suite}.db"
-    return (
-        Item(
-            f"reference-{suite}",
-            f"stepmark run {suite} {PUBLISHED} {more}--budget {budget} --store {store}",
-            seconds,
-            f"of the reference of {suite} what is missing, as much as the time holds",
-        ),
-        Item(
-            f"reference-{suite}-export",
-            f"stepmark export latest --store {store} --format reference -o {FOLDER}/{suite}-part.jsonl.gz",
-            30,
-            "the part as a file",
-        ),
-    )
 
 
 PLAN = (
@@ -65,11 +45,10 @@ PLAN = (
         "tests",
         f"pytest -m gpu -n 12 --dist worksteal tests/zoo tests/instruments tests/engines --ignore {CLOCK}",
         150,
-        "random values of a device, LoRA's lookup of its tensors, the worker on standby, a mended test",
+        "FragmentedLinear's chains of two launches, random values of a device, LoRA's lookup of its tensors, "
+        "standby, a mended test",
     ),
     Item("tests-clock", f"pytest -m gpu {CLOCK}", 40, "judges 20 µs: alone"),
-    *reference("switchback", 480, "7m", "--sampling 50ms "),
-    *reference("transformer", 200, "2m", "--timeout 240s "),
     Item(
         "transformer-published",
         f"{H200}.transformer --what published --sizes large,xl --name transformer_published_larger",
@@ -94,5 +73,20 @@ PLAN = (
         f"{H200}.verdicts --kinds slowed --repeats 2 --limit 280",
         320,
         "verdicts with the family as it is now, and 2 % again",
+    ),
+    *(
+        Item(
+            f"{kind}-from-python",
+            f"{H200}.operations --what {kind} --from-python --ways torch liger triton auto",
+            60,
+            "near ties go to torch since they were timed",
+        )
+        for kind in ("norms", "softmax")
+    ),
+    Item(
+        "fragmented-few",
+        f"{H200}.fragmented_tilings --what few",
+        120,
+        "rows that choose for themselves beside the others, in graphs",
     ),
 )

@@ -26,7 +26,7 @@ SUITES = {
 def test_it_is_known_by_name() -> None:
     assert NAME in reference_names()
     (known,) = (one for one in references() if one.name == NAME)
-    assert (known.date, known.hardware) == ("2026-11-19", "NVIDIA H200")
+    assert (known.date, known.hardware) == ("2026-11-20", "NVIDIA H200")
     assert {*SUITES.values()} <= {*known.suites}
 
 

@@ -141,7 +141,6 @@ FEW: dict[str, dict[str, Any]] = {
     "tiles-32x64-by1": {"tile": 32, "step": 64, "by_rows": 1},
     "tiles-32x64-by2": {"tile": 32, "step": 64, "by_rows": 2},
     "inline-32x64-s16": _INLINE | {"splits": 16},
-    "inline-32x64-s8": _INLINE | {"splits": 8},
     "inline-32x64-s16-ahead": _INLINE | {"splits": 16, "ahead": True},
     "singles-32x64w2": {"tile": 32, "step": 64, "one_by_one": True, "num_warps": 2},
 }

@@ -51,6 +51,17 @@ class Places(NamedTuple):
     x_stride: int
 
 
+class _Step(NamedTuple):
+    """A kernel about to be launched."""
+
+    kernel: Kernel
+    launcher: Launcher
+    asked: Callable[[tuple[Any, ...]], tuple[Any, ...]]
+    """Of all places those that it is given, in its order."""
+    hands_on: bool
+    """It writes or reads narrow features and choices."""
+
+
 class Chain:
     """Kernels that leave nothing but y, and those that keep narrow features and choices too. `scratch` is how
     many float32 they leave to one another."""
@@ -70,6 +81,7 @@ class Chain:
         self.number, self.hidden_dtype = scratch, hidden_dtype
         self.hidden_at = 4 * _rounded(scratch)
         self.chosen_at = self.hidden_at + 4 * _rounded(sizes.rows * sizes.narrow)
+        self._steps: dict[bool, tuple[_Step, ...]] = {}
         self._bound: dict[int, tuple[Bound, ...]] = {}
         self._known = _Known()
 
@@ -79,17 +91,25 @@ class Chain:
             y = self._again(x, parameters, stride)
             if y is not None:
                 return y, None, None
-        kernels = self.keeping if keep else self.plain
-        places = self._places(x, parameters, stride, kernels)
-        for kernel in kernels:
-            launcher = launchers()[kernel.name]
-            launcher(kernel.grid, *_asked(kernel, places), key=(self.key, keep), **kernel.options)
+        steps = self.steps(keep=keep)
+        places = self._places(x, parameters, stride, steps)
+        for step in steps:
+            kernel = step.kernel
+            step.launcher(kernel.grid, *step.asked(places), key=(self.key, keep), **kernel.options)
         return places.y, places.hidden, places.chosen
 
-    def _places(self, x: Tensor, parameters: Parameters, stride: int, kernels: Sequence[Kernel]) -> Places:
+    def steps(self, *, keep: bool) -> tuple[_Step, ...]:
+        """The kernels, and what they are given: found once, because it takes as long as a launch."""
+        steps = self._steps.get(keep)
+        if steps is None:
+            kernels = self.keeping if keep else self.plain
+            steps = self._steps[keep] = tuple(map(_step, kernels))
+        return steps
+
+    def _places(self, x: Tensor, parameters: Parameters, stride: int, steps: Sequence[_Step]) -> Places:
         scratch = x.new_empty(self.number, dtype=torch.float32)
         hidden = chosen = None
-        if any("hidden" in _asked_for(kernel) for kernel in kernels):
+        if any(step.hands_on for step in steps):
             hidden = x.new_empty(self.sizes.rows, self.sizes.narrow, dtype=self.hidden_dtype)
             chosen = x.new_empty(self.sizes.rows, dtype=torch.int32)
         y = x.new_empty(self.shape)
@@ -118,25 +138,24 @@ class Chain:
     def _filled_in(self, bound: tuple[Bound, ...], device: int, stream: int) -> Launches:
         rows = self.sizes.rows
         scratch = scratch_address(self.chosen_at // 4 + rows, device, stream)
-        more = (scratch, scratch + self.hidden_at, scratch + self.chosen_at, rows, self.sizes.features)
-        steps = [
-            (launch, head, itemgetter(*map(Places._fields.index, _asked_for(kernel))), constants)
-            for kernel, one in zip(self.plain, bound, strict=True)
-            for launch, head, constants in [one.in_stream(stream)]
-        ]
+        steps = self.steps(keep=False)
+        wanted = any(step.hands_on for step in steps)
+        found = (scratch + self.hidden_at, scratch + self.chosen_at) if wanted else (None, None)
+        more = (scratch, *found, rows, self.sizes.features)
+        calls = [(*one.in_stream(stream), step.asked) for step, one in zip(steps, bound, strict=True)]
 
         def launches(*places: int | None) -> None:
             given = places + more
-            for launch, head, asked, constants in steps:
+            for launch, head, constants, asked in calls:
                 launch(*head, *asked(given), *constants)
 
         return launches
 
     def _bind(self, x: Tensor, parameters: Parameters) -> tuple[Bound, ...]:
-        places = self._places(x, parameters, self.sizes.features, self.plain)
+        steps = self.steps(keep=False)
+        places = self._places(x, parameters, self.sizes.features, steps)
         return tuple(
-            Bound(launchers()[kernel.name], kernel.grid, _asked(kernel, places), kernel.options)
-            for kernel in self.plain
+            Bound(step.launcher, step.kernel.grid, step.asked(places), step.kernel.options) for step in steps
         )
 
 
@@ -147,14 +166,12 @@ class _Known(threading.local):
         self.launches: dict[tuple[int, int], Launches] = {}
 
 
-def _asked_for(kernel: Kernel) -> tuple[str, ...]:
-    """The names of its parameters, less the constants."""
-    names = launchers()[kernel.name].function.arg_names
-    return tuple(name for name in names if name not in kernel.options)
-
-
-def _asked(kernel: Kernel, places: Places) -> tuple[Any, ...]:
-    return tuple(getattr(places, name) for name in _asked_for(kernel))
+def _step(kernel: Kernel) -> _Step:
+    launcher = launchers()[kernel.name]
+    names = [name for name in launcher.function.arg_names if name not in kernel.options]
+    told = all(kernel.options.get(name, True) for name in ("KEEP", "READY"))
+    asked = itemgetter(*map(Places._fields.index, names))
+    return _Step(kernel, launcher, asked, hands_on=told and "hidden" in names)
 
 
 def _rounded(number: int) -> int:

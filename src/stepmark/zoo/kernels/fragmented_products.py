@@ -1,8 +1,8 @@
 """A plan of FragmentedLinear's hard selection where few rows choose most of few fragments.
 
-Two launches: the first multiplies all rows with all fragments, beside the narrow features, the second takes of
-each row's products those of the fragment it chose. That reads hardly more than was chosen, and nothing but a
-few additions waits for the choice. Every program of the second launch adds up what the first left of all
+Two launches: the first multiplies all rows with all fragments, beside the narrow features, the second takes
+of each row's products those of the fragment it chose. That reads hardly more than was chosen, and nothing but
+a few additions waits for the choice. Every program of the second launch adds up what the first left of all
 rows, so that it is for few features.
 """
 
