@@ -93,6 +93,16 @@ def test_other_values(kind: ValueKind, facts: dict[str, Any], severity: Severity
     assert (finding.severity if finding else None) is severity
 
 
+def test_denormal_numbers_slow_no_accelerator() -> None:
+    case = valued(ValueKind.WEIGHT, "weight", denormal=500)
+    assert found(degenerate_data, case).severity is Severity.WARNING
+    cell = replace(case.case.cell, device="cuda")
+    on_cuda = CaseLanes(
+        run=case.run, case=replace(case.case, cell=cell), id=case.id, solo=case.solo, lanes=case.lanes
+    )
+    assert degenerate_data(on_cuda) is None
+
+
 def test_the_gravest_is_told() -> None:
     tensors = (
         Degenerate(kind=ValueKind.GRADIENT, name="weight", elements=4, zero=True),

@@ -3,12 +3,13 @@
 Evidence. The values of inputs, weights, output and gradients after an instrumented iteration. NaN anywhere is
           an error, and so are weights that an optimizer led to NaN or infinity in the course of a launch,
           seen when the lane was built anew or ended. Infinite outputs and gradients, inputs that are zero or
-          constant, and one denormal number in a hundred or more are warnings. Weights of two and more
-          dimensions that are zero, and zero gradients, are notes: a LoRA layer starts like that. Infinite
-          inputs are left alone: masks have them.
+          constant, and on a CPU one denormal number in a hundred or more are warnings. Weights of two and
+          more dimensions that are zero, and zero gradients, are notes: a LoRA layer starts like that.
+          Infinite inputs are left alone: masks have them.
 Why.      Zeros skip work in sparse and quantised kernels, constants hit the same table entry, denormal
           numbers are up to a hundred times slower on some processors, and nobody can see in NaN whether the
-          layer is right.
+          layer is right. GPUs compute with denormal numbers at full speed (Whitehead & Fit-Florea, "Precision
+          & Performance: Floating Point and IEEE 754 Compliance for NVIDIA GPUs", 2011).
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ Doubt = tuple[Severity, str]
 def degenerate_data(case: CaseLanes) -> Finding | None:
     """Once per case: the gravest kind, with the first tensors."""
     tensors = case.inspection.degenerate if case.inspection else ()
-    doubts = [(*doubt, tensor) for tensor in tensors if (doubt := _doubt(tensor)) is not None]
+    on_cpu = case.case.cell.device == "cpu"
+    doubts = [(*doubt, tensor) for tensor in tensors if (doubt := _doubt(tensor, on_cpu=on_cpu)) is not None]
     grave = list(Severity)
     severity = max((severity for severity, *_ in doubts), key=grave.index, default=Severity.NOTE)
     if severity is not Severity.ERROR and (ran_away := _ran_away(case)) is not None:
@@ -67,12 +69,12 @@ def _ran_away(case: CaseLanes) -> Finding | None:
     )
 
 
-def _doubt(tensor: Degenerate) -> Doubt | None:
+def _doubt(tensor: Degenerate, *, on_cpu: bool) -> Doubt | None:
     if tensor.nan:
         return Severity.ERROR, f"has {tensor.nan} NaN in {tensor.elements}"
     if tensor.infinite and tensor.kind in COMPUTED:
         return Severity.WARNING, f"has {tensor.infinite} infinite numbers in {tensor.elements}"
-    if tensor.denormal and tensor.denormal >= DENORMAL_SHARE * tensor.elements:
+    if on_cpu and tensor.denormal and tensor.denormal >= DENORMAL_SHARE * tensor.elements:
         return Severity.WARNING, f"has {tensor.denormal} denormal numbers in {tensor.elements}"
     if tensor.kind is ValueKind.INPUT and tensor.elements > 1 and (tensor.zero or tensor.constant):
         return Severity.WARNING, "is zero everywhere" if tensor.zero else "is the same everywhere"
