@@ -1,7 +1,8 @@
 """Where the time of a call goes: kernel by kernel on the device, beside what it is compared with.
 
-    python -m benchmarks.h200.apart --what many train lora switchback
+    python -m benchmarks.h200.apart --what few many train lora switchback
 
+few         FragmentedLinear, evaluation, bfloat16, 8 and 16 rows, beside nn.Linear.
 many        FragmentedLinear, evaluation, bfloat16, thousands of rows, beside nn.Linear.
 train       one training step of it as benchmarks.h200.fragmented times it, beside nn.Linear's.
 lora        both passes at 4096 tokens x 4096 features r16 in bfloat16, beside the frozen base.
@@ -39,6 +40,11 @@ ROUNDS = 3
 COMPILING_SECONDS = 45.0
 """After that a call compiles what it needs when it is captured."""
 
+FEW: list[fragmented.Cell] = [
+    (2048, 8, 8, "bfloat16"),
+    *((2048, 16, number, "bfloat16") for number in (32, 128)),
+    (4096, 8, 8, "bfloat16"),
+]
 MANY: list[fragmented.Cell] = [
     (4096, 2048, 32, "bfloat16"),
     (4096, 8192, 32, "bfloat16"),
@@ -101,6 +107,7 @@ def in_eight_bits(shape: Shape) -> Calls:
 
 
 PARTS: dict[str, tuple[Callable[[Shape], Calls], tuple[str, ...], list[Any]]] = {
+    "few": (evaluated, ("n", "rows", "fragments", "dtype"), FEW),
     "many": (evaluated, ("n", "rows", "fragments", "dtype"), MANY),
     "train": (trained, ("n", "rows", "fragments", "dtype"), TRAINED),
     "lora": (adapted, ("tokens", "features", "rank"), ADAPTED),

@@ -83,6 +83,7 @@ PLAN = (
         )
         for kind in ("norms", "softmax")
     ),
+    Item("apart-few", f"{H200}.apart --what few", 60, "five cells in bfloat16 that nn.Linear wins"),
     Item(
         "fragmented-few",
         f"{H200}.fragmented_tilings --what few",
