@@ -25,6 +25,7 @@ from stepmark.zoo.fragmented_reference import hard_reference
 from stepmark.zoo.kernels import few_rows, fragmented
 from stepmark.zoo.kernels.fragmented_chain import launchers
 from stepmark.zoo.kernels.fragmented_plans import GroupsPlan, rows_plan, tiles_plan
+from stepmark.zoo.kernels.fragmented_products import products_plan
 from stepmark.zoo.kernels.fragmented_sizes import Parameters, Sizes
 from stepmark.zoo.kernels.fragmented_sorted import SortedPlan
 from stepmark.zoo.kernels.fragmented_sorted import launchers as sorting_launchers
@@ -40,10 +41,21 @@ MORE_ONE: dict[str, dict[str, Any]] = {
     "rows-32x32x32w8-deep-ahead-late": _SPLIT
     | {"tile": 32, "step": 256, "num_warps": 8, "ahead": True, "late": True},
 }
+_BY_ONE = {"tile": 32, "step": 64, "by_rows": 1}
 MORE_FEW: dict[str, dict[str, Any]] = {
     "tiles-64x128-ahead": {"tile": 64, "step": 128, "stages": 4, "ahead": True},
     "tiles-32x128": {"tile": 32, "step": 128, "stages": 5},
     "tiles-32x256-ahead": {"tile": 32, "step": 256, "stages": 4, "ahead": True},
+    "tiles-32x64w2-by1": _BY_ONE | {"num_warps": 2},
+    "tiles-64x64-by1": _BY_ONE | {"tile": 64},
+    "tiles-32x64-by1-s16": _BY_ONE | {"splits": 16},
+    "tiles-32x64-by1-n16": _BY_ONE | {"tile_narrow": 16},
+    "tiles-32x64-by1-n64": _BY_ONE | {"tile_narrow": 64},
+}
+MORE_PRODUCTS: dict[str, dict[str, Any]] = {
+    "products-128x128-16": {"tile": 128, "last": 16, "step": 128},
+    "products-128-32-n32-l512": {"tile": 128, "last": 32, "tile_narrow": 32, "length": 512},
+    "products-128-32-n64": {"tile": 128, "last": 32, "tile_narrow": 64},
 }
 MORE_GROUPS: dict[str, dict[str, Any]] = {
     "groups-128x128x64": {"rows": 128, "tile": 128, "step": 64, "num_warps": 8},
@@ -89,6 +101,8 @@ def plans(shape: Shape) -> dict[str, Callable[[], Any]]:
         kinds = [(rows_plan, MORE_ONE)]
     elif rows <= 16:
         kinds = [(tiles_plan, MORE_FEW)]
+        if "products-64-32" in fragmented.candidates(sizes):
+            kinds.append((products_plan, MORE_PRODUCTS))
     else:
         kinds = [(GroupsPlan, MORE_GROUPS), (SortedPlan, MORE_SORTED)]
     more = {name: _later(kind, sizes, **options) for kind, named in kinds for name, options in named.items()}
