@@ -20,9 +20,9 @@ from stepmark.published.first_call import first_calls
 from stepmark.published.profiler_stall import stalls
 from stepmark.published.transformer import tables, timings
 from stepmark.records.profile import CostRecording
-from stepmark.report.markdown_text import table
+from stepmark.report.markdown_text import plain, table
 
-STEPS, STUDIES = "transformer_step_*.json", "transformer_published.json"
+STEPS, STUDIES = "transformer_step_*.json", "transformer_published*.json"
 SIZES = tuple(SECONDS)
 EAGER, GRAPHS = ("plain", "fused", "compiled"), ("plain_graph", "fused_graph", "compiled_graph")
 FAST = ("compiled", *GRAPHS)
@@ -115,15 +115,28 @@ def warm_up() -> str:
     """Ten iterations after so many that are dropped: ours, and those published."""
     lines = []
     found = {(row["size"], row["variant"]): row["ms"] for row in rows(STUDIES, table="first")}
-    for size in [size for size in SIZES if (size, "eager") in found]:
+    failed = {_place(row): row["error"] for row in rows(STUDIES, table="warm-up") if "error" in row}
+    known = {size for size, _ in (*found, *failed)}
+    for size in [size for size in SIZES if size in known]:
         for phase, name in PHASES.items():
-            for variant in ("eager", "compiled"):
+            for variant in [one for one in ("eager", "compiled") if (size, one) in found]:
                 values = iterations(found[size, variant], phase)
                 spreads = (_spread(spread([1e-3 * one for one in values], number)) for number in WARM_UPS)
                 lines.append([size, name, variant, f"{values[0]:.0f}", *spreads])
             lines.append([size, name, "published", *_published(size, phase)])
+        for one, variant in failed.keys() - found.keys():
+            if one == size:
+                lines.append([size, _not_measured(failed[size, variant]), variant, *[""] * 5])
     dropped = (f"{number or 'none'} dropped" for number in WARM_UPS)
     return table(["size", "pass", "", "first", *dropped], "lllrrrrr", lines)
+
+
+def _place(row: Row) -> tuple[str, str]:
+    return row["size"], row["variant"]
+
+
+def _not_measured(why: object) -> str:
+    return plain(f"not measured: {' '.join(str(why).split())[:80]}")
 
 
 def iterations(ms: dict[str, list[float]], phase: str) -> list[float]:
@@ -161,6 +174,9 @@ def profiler() -> str:
     lines = []
     for row in rows(STUDIES, table="profiler"):
         size = row["size"]
+        if "error" in row:
+            lines.append([size, _not_measured(row["error"]), *[""] * 4])
+            continue
         cost = summarize_cost(msgspec.convert(row["cost"], CostRecording))
         theirs = {"forward": nsys[size].forward_ratio, "backward": nsys[size].backward_ratio}
         for one in cost.phases:
@@ -180,9 +196,14 @@ def precision() -> str:
             found.setdefault((row["size"], row["workload"], row["tokens"]), {})[row["mode"]] = row
     lines = []
     for (size, workload, tokens), modes in found.items():
-        cells_of = [_spread(modes[mode][f"{phase}_ms"]) for phase in PHASES for mode in MODES]
-        whole = {mode: sum(modes[mode][f"{phase}_ms"][0] for phase in PHASES) for mode in MODES}
-        gains = [times(whole["float32"] / whole[mode], 1) for mode in ("tf32", "bfloat16")]
+        cells_of = [
+            _spread(modes[mode][f"{phase}_ms"]) if mode in modes else "" for phase in PHASES for mode in MODES
+        ]
+        whole = {mode: sum(row[f"{phase}_ms"][0] for phase in PHASES) for mode, row in modes.items()}
+        gains = [
+            times(whole["float32"] / whole[mode], 1) if {mode, "float32"} <= {*whole} else ""
+            for mode in ("tf32", "bfloat16")
+        ]
         lines.append([f"{size}, `{workload}`", str(tokens), *cells_of, *gains])
     titles = [f"{name}, {mode}" for name in PHASES.values() for mode in MODES.values()]
     gained = ["TF32 faster", "bfloat16 faster"]

@@ -117,6 +117,23 @@ def test_warm_up_drops_iterations_and_keeps_ten(folder: Path) -> None:
     assert backward[1:4] == ["loss + backward", "eager", "1"]
 
 
+def test_what_could_not_be_measured_says_why(folder: Path) -> None:
+    """In a file of its own, beside one that has everything."""
+    ms = {"forward": [21.0, *[1.0] * 14], "loss": [0.25] * 15, "backward": [0.75] * 15}
+    eager = {"size": "xl", "variant": "eager", "table": "first", "ms": ms}
+    compiled = {"size": "xl", "variant": "compiled", "table": "warm-up", "error": "not done\nafter 150 s"}
+    profiled = {"size": "xl", "variant": "eager", "table": "profiler", "error": "out of memory"}
+    fast = {"size": "xl", "workload": "as_run", "tokens": 6400, "mode": "tf32"}
+    fast |= {"forward_ms": [4.0, 0.5], "backward_ms": [6.0, 2.0]}
+    put(folder, "transformer_published_larger", "2026-11-16", [eager, compiled, profiled, fast])
+    *_, last = lines = cells_of(page.warm_up())
+    assert [line[1:3] for line in lines[:2]] == [["forward", "eager"], ["forward", "published"]]
+    assert last == ["xl", "not measured: not done after 150 s", "compiled", *[""] * 5]
+    assert cells_of(page.profiler()) == [["xl", "not measured: out of memory", *[""] * 4]]
+    numbers = ["", "4.00 ± 0.50", "", "", "6.0 ± 2.0", "", "", ""]
+    assert cells_of(page.precision()) == [["xl, `as_run`", "6400", *numbers]]
+
+
 def test_the_warm_up_on_the_page_is_that_of_the_rows_that_were_counted_on_the_device() -> None:
     """Forward stands in the data twice: every iteration, and mean and deviation."""
     counted = {(one["size"], one["variant"], one["dropped"]): one for one in page_data.rows(
