@@ -18,7 +18,13 @@ from stepmark.errors import UsageError
 from stepmark.pipeline import judged
 from stepmark.published import references as module
 from stepmark.published.reference_file import to_reference
-from stepmark.published.references import reference_names, reference_run, reference_runs, references
+from stepmark.published.references import (
+    reference_names,
+    reference_of_suite,
+    reference_run,
+    reference_runs,
+    references,
+)
 from stepmark.records.run import Recording
 from stepmark.store.store import Store
 from tests.support.recordings import make_recording, make_run
@@ -133,3 +139,38 @@ def test_a_stored_run_is_exported_as_one(store: str, folder: Path) -> None:
     (folder / NAME / "norms.jsonl.gz").unlink()
     module._heads.cache_clear()
     assert reference_run(NAME, ["norms"]).run.id == "20270301-080000-mine1"
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_suite_comes_with_its_own_cases_alone() -> None:
+    both = recorded("norms", host="bench")
+    other = recorded("layers", host="bench")
+    run = replace(
+        both.run, suites=(*both.run.suites, *other.run.suites), cases=(*both.run.cases, *other.run.cases)
+    )
+    together = Recording(
+        run=run, solos=(*both.solos, *other.solos), launches=(*both.launches, *other.launches)
+    )
+    found = module._of_suites(together, {"norms"})
+    assert (found.run.suites, found.run.cases) == (both.run.suites, both.run.cases)
+    assert (found.solos, found.launches) == (both.solos, both.launches)
+    alone = reference_of_suite(NAME, "layers")
+    assert {outline.name for outline in alone.run.suites} == {"layers"}
+    assert judged(alone).cases
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("suite", ["", "losses"])
+def test_what_suites_there_are_is_told(suite: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        reference_of_suite(NAME, suite)
+    assert f"{NAME}::layers" in (refused.value.remedy or "")
+    assert "norms" in (refused.value.remedy or "")
+
+
+def test_a_built_in_name_stands_for_all_its_suites() -> None:
+    found = reference_of_suite("h200-2026-11", "switchback")
+    assert {outline.name for outline in found.run.suites} == {"switchback", "switchback_layer"}
+    layers = reference_of_suite("h200-2026-11", "switchback_layer")
+    assert {case.cell.suite for case in layers.run.cases} == {"switchback_layer"}
+    assert {launch.cell.suite for launch in layers.launches} == {"switchback_layer"}

@@ -40,19 +40,14 @@ def command(run: str, format_: str | None, output: str | None, store: str | None
 
     Raw samples are in json, jsonl and bundle, a compressed file that another store takes (stepmark serve
     --allow-upload); reference is one with less in it, for everyone. RUN may be an imported file, by id or
-    name: it comes out byte for byte.
+    name: it comes out byte for byte. Or, of a reference that comes with stepmark, a suite: REFERENCE::SUITE.
     """
-    from stepmark.store.location import store_url
-    from stepmark.store.store import Store
-
     gc.disable()  # a million small records are made, kept and gone with the process: a tenth of the time
-    with Store.open(store_url(store), create=False) as opened:
-        found = opened.resolve_any(run)
-        imported = opened.imported(found)
-        recording = opened.load(found) if imported is None else None
-    if recording is None:
-        assert imported is not None
-        _write(_imported(imported, format_), output)
+    from stepmark.records.run import Recording
+
+    recording = _found(run, store)
+    if not isinstance(recording, Recording):
+        _write(_imported(recording, format_), output)
         return 0
     if format_ in (REFERENCE, BUNDLE):
         _write(_reference(recording) if format_ == REFERENCE else _bundle(recording), output)
@@ -65,6 +60,18 @@ def command(run: str, format_: str | None, output: str | None, store: str | None
         text += "\n"
     _write(text.encode(), output)
     return 0
+
+
+def _found(name: str, store: str | None) -> Recording | Import:
+    from stepmark.cli.named_run import is_of_reference, named_run
+    from stepmark.store.location import store_url
+    from stepmark.store.store import Store
+
+    if is_of_reference(name):
+        return named_run(name, store)
+    with Store.open(store_url(store), create=False) as opened:
+        found = opened.resolve_any(name)
+        return opened.imported(found) or opened.load(found)
 
 
 def _reference(recording: Recording) -> bytes:

@@ -15,7 +15,6 @@ from stepmark.errors import UsageError
 if TYPE_CHECKING:
     from stepmark.records.run import Judgement, Recording
     from stepmark.report.figures.figure import Figure
-    from stepmark.store.store import Store
 
 KINDS = ("forest", "sweep", "phases", "memory", "roofline", "samples", "warmup", "history")
 OF_A_CASE = ("samples", "warmup", "history")
@@ -44,19 +43,18 @@ FORMATS = (".svg", ".png")
 def command(run: str, kind: str, output: str, **options: Any) -> int:
     """Draw a stored run: ratios, sweeps, phases, memory, rooflines, or one case's samples.
 
-    RUN is its id, the beginning of it, or latest. The files that were written are printed.
+    RUN is its id, the beginning of it, or latest; or, of a reference that comes with stepmark, a suite:
+    REFERENCE::SUITE. The files that were written are printed.
     """
     from stepmark.cli.drawing import check_drawing
 
     check_drawing()
+    from stepmark.cli.named_run import named_run
     from stepmark.report.figures.draw import png, svg
-    from stepmark.store.location import store_url
-    from stepmark.store.store import Store
 
     path = _checked(output)
     gc.disable()  # a million small records are made, kept and gone with the process: a tenth of the time
-    with Store.open(store_url(options["store"]), create=False) as store:
-        figures = _figures(store, store.resolve(run), kind, options)
+    figures = _figures(named_run(run, options["store"]), kind, options)
     for figure, file in zip(figures, numbered(path, len(figures)), strict=True):
         dark = options["dark"]
         data = (
@@ -90,7 +88,7 @@ def _checked(output: str) -> Path:
     return path
 
 
-def _figures(store: Store, run_id: str, kind: str, options: dict[str, Any]) -> tuple[Figure, ...]:
+def _figures(recording: Recording, kind: str, options: dict[str, Any]) -> tuple[Figure, ...]:
     from stepmark.pipeline import judged
 
     for name, kinds in (("case", OF_A_CASE), ("phase", OF_A_PHASE)):
@@ -98,14 +96,13 @@ def _figures(store: Store, run_id: str, kind: str, options: dict[str, Any]) -> t
             raise UsageError(
                 f"--{name} does not go with --kind {kind}", remedy=f"it is for {', '.join(kinds)}"
             )
-    recording = store.load(run_id)
     recording = _of_suite(recording, options["suite"])
     if kind in OF_A_CASE:
-        return _of_case(store, recording, kind, options)
+        return _of_case(recording, kind, options)
     judgement = judged(recording)
     figures = _of_run(judgement, recording, kind)
     if not figures:
-        raise UsageError(f"run {run_id} has nothing for --kind {kind}", remedy=NOTHING[kind])
+        raise UsageError(f"run {recording.run.id} has nothing for --kind {kind}", remedy=NOTHING[kind])
     return figures
 
 
@@ -134,17 +131,14 @@ def _of_run(judgement: Judgement, recording: Recording, kind: str) -> tuple[Figu
     return {"forest": forest, "phases": phases, "memory": memory, "roofline": roofline}[kind](judgement)
 
 
-def _of_case(store: Store, recording: Recording, kind: str, options: dict[str, Any]) -> tuple[Figure, ...]:
-    from stepmark.keeping import case_history, refresh_all
+def _of_case(recording: Recording, kind: str, options: dict[str, Any]) -> tuple[Figure, ...]:
     from stepmark.pipeline import judged
-    from stepmark.report.figures.history import history
     from stepmark.report.figures.samples import samples
     from stepmark.report.figures.warmup import warmup
 
     case = _chosen(recording, options["case"], kind)
     if kind == "history":
-        refresh_all(store)
-        return (history(case_history(store, case, phase=options["phase"])),)
+        return (_history(case, options),)
     if kind == "warmup":
         figures = warmup(recording, case)
     else:
@@ -154,6 +148,18 @@ def _of_case(store: Store, recording: Recording, kind: str, options: dict[str, A
     if not figures:
         raise UsageError(f"{case} has nothing for --kind {kind}", remedy=NOTHING[kind])
     return figures
+
+
+def _history(case: str, options: dict[str, Any]) -> Figure:
+    """Of all runs in the store."""
+    from stepmark.keeping import case_history, refresh_all
+    from stepmark.report.figures.history import history
+    from stepmark.store.location import store_url
+    from stepmark.store.store import Store
+
+    with Store.open(store_url(options["store"]), create=False) as store:
+        refresh_all(store)
+        return history(case_history(store, case, phase=options["phase"]))
 
 
 def _chosen(recording: Recording, text: str | None, kind: str) -> str:

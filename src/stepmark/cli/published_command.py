@@ -43,8 +43,14 @@ def _show(name: str) -> int:
 
     from stepmark.published.catalogue import document_of, publication_named
     from stepmark.published.defects import defects_of
+    from stepmark.published.references import reference_names
     from stepmark.report.published_sheet import publication_sheet
 
+    if name in reference_names():
+        raise UsageError(
+            f"{name} is a reference and no published result",
+            remedy=f"stepmark show {name}::SUITE shows what was measured of a suite",
+        )
     sheet = publication_sheet(publication_named(name), document_of(name), defects_of(name))
     Console(highlight=False).print(sheet)
     return 0

@@ -20,27 +20,28 @@ from stepmark.cli.options import accept_option, store_option
 def command(run: str, html: str | None, **options: Any) -> int:
     """Write the report of a stored run: one HTML file that needs no network.
 
-    RUN is its id, the beginning of it, or latest. The path of the file is printed.
+    RUN is its id, the beginning of it, or latest; or, of a reference that comes with stepmark, a suite:
+    REFERENCE::SUITE. The path of the file is printed.
     """
     from msgspec.structs import replace
 
     from stepmark.cli.drawing import check_drawing
     from stepmark.cli.html_file import checked_html, default_name, write_html
+    from stepmark.cli.named_run import file_name, named_run
     from stepmark.cli.options import accepted_of
     from stepmark.pipeline import judged
-    from stepmark.store.location import store_url
-    from stepmark.store.store import Store
     from stepmark.units import parse_fraction
 
     check_drawing()
     accepted, path = accepted_of(options["accept"]), checked_html(html)
     gc.disable()  # a million small records are made, kept and gone with the process: a tenth of the time
-    with Store.open(store_url(options["store"]), create=False) as store:
-        recording = store.load(store.resolve(run))
+    recording = named_run(run, options["store"])
     policy = recording.run.policy.accepting(accepted)
     if options["margin"] is not None:
         policy = replace(policy, margin=parse_fraction(options["margin"]))
-    written = write_html(judged(recording, policy), recording, path or default_name(recording.run.id))
+    written = write_html(
+        judged(recording, policy), recording, path or default_name(file_name(run, recording))
+    )
     click.echo(str(written))
     if options["open_"]:
         click.launch(written.as_uri())

@@ -20,22 +20,21 @@ from stepmark.cli.options import accept_option, format_option, store_option
 @format_option
 @store_option
 def command(run: str, margin: str | None, **options: Any) -> int:
-    """Show a stored run: its id, the beginning of it, or latest."""
+    """Show a stored run: its id, the beginning of it, or latest; or, of a reference that comes with stepmark,
+    a suite: REFERENCE::SUITE."""
     from msgspec.structs import replace
 
+    from stepmark.cli.named_run import named_run
     from stepmark.cli.options import accepted_of
     from stepmark.cli.previous_run import checked_against, print_against
     from stepmark.cli.screen import print_failures
     from stepmark.pipeline import judged
-    from stepmark.store.location import store_url
-    from stepmark.store.store import Store
     from stepmark.units import parse_fraction
 
     accepted = accepted_of(options["accept"])
     against = checked_against(options["against"], options["format_"], options["store"])
     gc.disable()  # a million small records are made, kept and gone with the process: a tenth of the time
-    with Store.open(store_url(options["store"]), create=False) as store:
-        recording = store.load(store.resolve(run))
+    recording = named_run(run, options["store"])
     policy = recording.run.policy.accepting(accepted)
     if margin is not None:
         policy = replace(policy, margin=parse_fraction(margin))

@@ -10,11 +10,14 @@ from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from stepmark.errors import UsageError
 from stepmark.published.joined import joined
 from stepmark.published.reference_file import ENDING, from_reference, head_of
 from stepmark.records.record import Record
 from stepmark.records.run import Recording, Run
+from stepmark.records.source import BuiltinSource
 
 FOLDER = Path(__file__).parent / "references"
 
@@ -52,6 +55,38 @@ def reference_run(name: str, suites: Collection[str]) -> Recording:
             remedy=f"it has: {', '.join(known)}",
         )
     return joined([from_reference(file.read_bytes()) for file in fitting])
+
+
+def reference_of_suite(name: str, suite: str) -> Recording:
+    """Of this reference one suite, or all suites of one built-in name, whatever runs they are from."""
+    heads = _heads(name)
+    known: dict[str, set[str]] = {}
+    for _, run in heads:
+        for outline in run.suites:
+            source = run.sources[outline.source_index]
+            builtin = source.name if isinstance(source, BuiltinSource) else outline.name
+            for told in (outline.name, builtin):
+                known.setdefault(told, set()).add(outline.name)
+    if suite not in known:
+        raise UsageError(
+            f"reference {name} has no suite '{suite}'" if suite else f"reference {name} has many suites",
+            remedy=f"name one of its own, as in {name}::{min(known)}: {', '.join(sorted(known))}",
+        )
+    return _of_suites(reference_run(name, known[suite]), known[suite])
+
+
+def _of_suites(recording: Recording, names: Collection[str]) -> Recording:
+    """Runs have other suites besides."""
+    run = recording.run
+    return Recording(
+        run=replace(
+            run,
+            suites=tuple(outline for outline in run.suites if outline.name in names),
+            cases=tuple(case for case in run.cases if case.cell.suite in names),
+        ),
+        solos=tuple(solo for solo in recording.solos if solo.case.cell.suite in names),
+        launches=tuple(launch for launch in recording.launches if launch.cell.suite in names),
+    )
 
 
 def reference_runs(name: str) -> Iterator[Recording]:

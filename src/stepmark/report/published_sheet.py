@@ -47,7 +47,8 @@ def references_sheet(references: Sequence[Reference]) -> Sheet:
         head=("name", "date", "device", "suites"),
         rows=tuple((each.name, each.date, each.hardware, ", ".join(each.suites)) for each in references),
         sides="lllf",
-        note="stepmark run SUITE --against NAME compares a run with one; stepmark compare NAME too",
+        note="stepmark run SUITE --against NAME compares a run with one; stepmark compare NAME too; "
+        "stepmark show NAME::SUITE shows what was measured, stepmark report draws it",
     )
     return Sheet(lambda page: table_lines(table, page)[:-1])
 
