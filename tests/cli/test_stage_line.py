@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from stepmark.cli.stage_line import PlainStageLine, TerminalStageLine, stage_line
+from stepmark.cli import stage_line as module
+from stepmark.cli.stage_line import PlainStageLine, TerminalStageLine, judging, stage_line, stages_of
+from tests.support.recordings import make_recording
 
 
 def test_on_a_terminal_it_is_redrawn_and_erased(capsys: pytest.CaptureFixture[str]) -> None:
@@ -32,3 +34,18 @@ def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
         shown.say("first")
         shown.tick()
     assert capsys.readouterr().err == ""
+
+
+def test_of_large_runs_it_is_said_what_is_made_of_them(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording = make_recording(num_launches=3)
+    for large, said in (
+        (len(recording.trials) + 1, ""),
+        (len(recording.trials), "stepmark: judging 2 cases\n"),
+    ):
+        monkeypatch.setattr(module, "LARGE", large)
+        with stages_of(recording) as shown:
+            shown.say(judging(recording))
+        assert capsys.readouterr().err == said
+    assert judging(recording) == f"judging {len(recording.run.cases)} cases"

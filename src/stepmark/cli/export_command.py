@@ -52,10 +52,15 @@ def command(run: str, format_: str | None, output: str | None, store: str | None
     if format_ in (REFERENCE, BUNDLE):
         _write(_reference(recording) if format_ == REFERENCE else _bundle(recording), output)
         return 0
+    from stepmark.cli.stage_line import judging, stages_of
     from stepmark.pipeline import judged
     from stepmark.report.formats import render
 
-    text = render(format_ or DEFAULT, judged(recording), recording)
+    with stages_of(recording) as line:
+        line.say(judging(recording))
+        judgement = judged(recording)
+        line.say("writing it down")
+        text = render(format_ or DEFAULT, judgement, recording)
     if output is None and not text.endswith("\n"):
         text += "\n"
     _write(text.encode(), output)

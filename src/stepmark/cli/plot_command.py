@@ -50,11 +50,15 @@ def command(run: str, kind: str, output: str, **options: Any) -> int:
 
     check_drawing()
     from stepmark.cli.named_run import named_run
+    from stepmark.cli.stage_line import judging, stages_of
     from stepmark.report.figures.draw import png, svg
 
     path = _checked(output)
     gc.disable()  # a million small records are made, kept and gone with the process: a tenth of the time
-    figures = _figures(named_run(run, options["store"]), kind, options)
+    recording = named_run(run, options["store"])
+    with stages_of(recording) as line:
+        line.say(judging(recording))
+        figures = _figures(recording, kind, options)
     for figure, file in zip(figures, numbered(path, len(figures)), strict=True):
         dark = options["dark"]
         data = (

@@ -29,6 +29,7 @@ def command(run: str, html: str | None, **options: Any) -> int:
     from stepmark.cli.html_file import checked_html, default_name, write_html
     from stepmark.cli.named_run import file_name, named_run
     from stepmark.cli.options import accepted_of
+    from stepmark.cli.stage_line import judging, stages_of
     from stepmark.pipeline import judged
     from stepmark.units import parse_fraction
 
@@ -39,9 +40,11 @@ def command(run: str, html: str | None, **options: Any) -> int:
     policy = recording.run.policy.accepting(accepted)
     if options["margin"] is not None:
         policy = replace(policy, margin=parse_fraction(options["margin"]))
-    written = write_html(
-        judged(recording, policy), recording, path or default_name(file_name(run, recording))
-    )
+    with stages_of(recording) as line:
+        line.say(judging(recording))
+        judgement = judged(recording, policy)
+        line.say("making the page")
+        written = write_html(judgement, recording, path or default_name(file_name(run, recording)))
     click.echo(str(written))
     if options["open_"]:
         click.launch(written.as_uri())

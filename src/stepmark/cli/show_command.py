@@ -28,6 +28,7 @@ def command(run: str, margin: str | None, **options: Any) -> int:
     from stepmark.cli.options import accepted_of
     from stepmark.cli.previous_run import checked_against, print_against
     from stepmark.cli.screen import print_failures
+    from stepmark.cli.stage_line import judging, stages_of
     from stepmark.pipeline import judged
     from stepmark.units import parse_fraction
 
@@ -38,7 +39,9 @@ def command(run: str, margin: str | None, **options: Any) -> int:
     policy = recording.run.policy.accepting(accepted)
     if margin is not None:
         policy = replace(policy, margin=parse_fraction(margin))
-    judgement = judged(recording, policy)
+    with stages_of(recording) as line:
+        line.say(judging(recording))
+        judgement = judged(recording, policy)
     if options["failures"]:
         print_failures(judgement)
     else:

@@ -13,12 +13,14 @@ from contextlib import contextmanager
 
 import click
 
-from stepmark.records.run import Run
+from stepmark.records.run import Recording, Run
 from stepmark.records.trial import Trial
 
 _PLAIN_INTERVAL = 5.0
 """Seconds between lines where there is no terminal."""
 _ERASE = "\r\x1b[K"
+LARGE = 800
+"""Trials of a run that is judged in two seconds and more: 2130 took four, and their page ten."""
 
 
 class StageLine:
@@ -80,3 +82,14 @@ def stage_line(*, quiet: bool) -> Iterator[StageLine]:
         yield shown
     finally:
         shown.close()
+
+
+@contextmanager
+def stages_of(recording: Recording) -> Iterator[StageLine]:
+    """While something is made of a stored run: of a small one it is there at once."""
+    with stage_line(quiet=len(recording.trials) < LARGE) as shown:
+        yield shown
+
+
+def judging(recording: Recording) -> str:
+    return f"judging {len(recording.run.cases)} cases"
