@@ -8,7 +8,7 @@ from functools import partial
 from benchmarks.h200.page_data import Row, files, rows
 from stepmark.report.markdown_text import code, plain, table
 
-PARTS = ("many", "train", "lora", "switchback")
+PARTS = ("few", "many", "train", "lora", "switchback")
 MOST_TOLD = 4
 """Launches of one kernel whose times stand one by one."""
 TOTALS = {
