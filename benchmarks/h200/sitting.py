@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shlex
 import signal
 import subprocess
 import sys
@@ -64,7 +63,7 @@ def perform(item: Item, folder: Path, limit: float) -> Ended:
     }
     with (folder / f"{item.name}.log").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", *item.arguments(folder)],
+            [sys.executable, "-m", *item.words.split()],
             stdout=log,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
@@ -109,7 +108,7 @@ def sit(plan: Iterable[Item], folder: Path, archive: Path, seconds: float) -> li
         if left < item.least:
             print(f"left: {item.name} ({item.least:.0f} s at least, {left:.0f} are there)", flush=True)
             continue
-        print(f"{item.name}: {shlex.join(item.arguments(folder))}", flush=True)
+        print(f"{item.name}: {item.told}", flush=True)
         ended.append(perform(item, folder, min(left, item.seconds)))
         _note(ended[-1], folder)
         pack(folder, archive)

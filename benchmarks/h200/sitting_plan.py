@@ -5,11 +5,7 @@ Kept true: what was measured leaves the plan with the commit that brings its dat
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import NamedTuple
-
-FOLDER = "{folder}"
-"""Where a command of the plan is to write what it is told to write."""
 
 
 class Item(NamedTuple):
@@ -29,11 +25,8 @@ class Item(NamedTuple):
 
     @property
     def told(self) -> str:
-        """As one would type it in the folder where files are to be."""
-        return f"python -m {self.words.replace(f'{FOLDER}/', '')}"
-
-    def arguments(self, folder: Path) -> list[str]:
-        return [word.replace(FOLDER, str(folder)) for word in self.words.split()]
+        """As one would type it."""
+        return f"python -m {self.words}"
 
 
 H200 = "benchmarks.h200"

@@ -151,7 +151,7 @@ def test_a_suite_comes_with_its_own_cases_alone() -> None:
     together = Recording(
         run=run, solos=(*both.solos, *other.solos), launches=(*both.launches, *other.launches)
     )
-    found = module._of_suites(together, {"norms"})
+    found = together.of_suites({"norms"})
     assert (found.run.suites, found.run.cases) == (both.run.suites, both.run.cases)
     assert (found.solos, found.launches) == (both.solos, both.launches)
     alone = reference_of_suite(NAME, "layers")

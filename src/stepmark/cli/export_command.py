@@ -42,11 +42,11 @@ def command(run: str, format_: str | None, output: str | None, store: str | None
     --allow-upload); reference is one with less in it, for everyone. RUN may be an imported file, by id or
     name: it comes out byte for byte. Or, of a reference that comes with stepmark, a suite: REFERENCE::SUITE.
     """
-    gc.disable()  # a million small records are made, kept and gone with the process: a tenth of the time
-    from stepmark.records.run import Recording
+    from stepmark.store.imports import Import
 
+    gc.disable()  # a million small records are made, kept and gone with the process: a tenth of the time
     recording = _found(run, store)
-    if not isinstance(recording, Recording):
+    if isinstance(recording, Import):
         _write(_imported(recording, format_), output)
         return 0
     if format_ in (REFERENCE, BUNDLE):

@@ -51,7 +51,6 @@ def command(run: str, kind: str, output: str, **options: Any) -> int:
     check_drawing()
     from stepmark.cli.named_run import named_run
     from stepmark.cli.stage_line import judging, stages_of
-    from stepmark.report.figures.draw import png, svg
 
     path = _checked(output)
     gc.disable()  # a million small records are made, kept and gone with the process: a tenth of the time
@@ -59,21 +58,27 @@ def command(run: str, kind: str, output: str, **options: Any) -> int:
     with stages_of(recording) as line:
         line.say(judging(recording))
         figures = _figures(recording, kind, options)
-    for figure, file in zip(figures, numbered(path, len(figures)), strict=True):
-        dark = options["dark"]
-        data = (
-            svg(figure, dark=dark).encode()
-            if path.suffix.lower() == ".svg"
-            else png(figure, scale=options["scale"], dark=dark)
-        )
-        try:
-            file.write_bytes(data)
-        except OSError as error:
-            raise UsageError(
-                f"{file} cannot be written: {error.strerror}", remedy="name another file"
-            ) from error
+        files = numbered(path, len(figures))
+        line.say("drawing")
+        for figure, file in zip(figures, files, strict=True):
+            _write(figure, file, options)
+    for figure, file in zip(figures, files, strict=True):
         click.echo(f"{file}  {figure.title}")
     return 0
+
+
+def _write(figure: Figure, file: Path, options: dict[str, Any]) -> None:
+    from stepmark.report.figures.draw import png, svg
+
+    dark = options["dark"]
+    if file.suffix.lower() == ".svg":
+        data = svg(figure, dark=dark).encode()
+    else:
+        data = png(figure, scale=options["scale"], dark=dark)
+    try:
+        file.write_bytes(data)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written: {error.strerror}", remedy="name another file") from error
 
 
 def numbered(path: Path, num: int) -> list[Path]:
@@ -189,15 +194,10 @@ def _check_phase(judgement: Judgement, case_id: str, phase: str | None) -> None:
 
 
 def _of_suite(recording: Recording, name: str | None) -> Recording:
-    """With the cases of one suite alone."""
-    from msgspec.structs import replace
-
-    run = recording.run
     if name is None:
         return recording
+    run = recording.run
     known = [outline.name for outline in run.suites]
     if name not in known:
         raise UsageError(f"run {run.id} has no suite '{name}'", remedy=f"it has: {', '.join(known)}")
-    cases = tuple(case for case in run.cases if case.cell.suite == name)
-    outlines = tuple(outline for outline in run.suites if outline.name == name)
-    return replace(recording, run=replace(run, cases=cases, suites=outlines))
+    return recording.of_suites([name])

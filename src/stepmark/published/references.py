@@ -10,8 +10,6 @@ from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from stepmark.errors import UsageError
 from stepmark.published.joined import joined
 from stepmark.published.reference_file import ENDING, from_reference, head_of
@@ -72,21 +70,7 @@ def reference_of_suite(name: str, suite: str) -> Recording:
             f"reference {name} has no suite '{suite}'" if suite else f"reference {name} has many suites",
             remedy=f"name one of its own, as in {name}::{min(known)}: {', '.join(sorted(known))}",
         )
-    return _of_suites(reference_run(name, known[suite]), known[suite])
-
-
-def _of_suites(recording: Recording, names: Collection[str]) -> Recording:
-    """Runs have other suites besides."""
-    run = recording.run
-    return Recording(
-        run=replace(
-            run,
-            suites=tuple(outline for outline in run.suites if outline.name in names),
-            cases=tuple(case for case in run.cases if case.cell.suite in names),
-        ),
-        solos=tuple(solo for solo in recording.solos if solo.case.cell.suite in names),
-        launches=tuple(launch for launch in recording.launches if launch.cell.suite in names),
-    )
+    return reference_run(name, known[suite]).of_suites(known[suite])
 
 
 def reference_runs(name: str) -> Iterator[Recording]:

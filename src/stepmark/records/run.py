@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import StrEnum
+
+from msgspec.structs import replace
 
 from stepmark.records.case import Case
 from stepmark.records.ceilings import Ceilings
@@ -76,6 +79,19 @@ class Recording(Record, frozen=True, kw_only=True):
     def trials(self) -> tuple[Trial, ...]:
         """Solo passes, then launches."""
         return (*self.solos, *self.launches)
+
+    def of_suites(self, names: Collection[str]) -> Recording:
+        """With the cases and trials of these suites alone."""
+        run = self.run
+        return Recording(
+            run=replace(
+                run,
+                suites=tuple(outline for outline in run.suites if outline.name in names),
+                cases=tuple(case for case in run.cases if case.cell.suite in names),
+            ),
+            solos=tuple(solo for solo in self.solos if solo.case.cell.suite in names),
+            launches=tuple(launch for launch in self.launches if launch.cell.suite in names),
+        )
 
 
 class CaseJudgement(Record, frozen=True, kw_only=True):

@@ -20,13 +20,13 @@ MOST_FEATURES = 4096
 """In and out."""
 MOST_PRODUCTS = 1 << 22
 """Float32 of all products of all rows: 16 MB."""
-PART = {2048: 256, 4096: 512}
-"""Features that a program multiplies, by how many there are: with half of a kilobyte of each weight's line
-they make as many programs as the device has room for."""
+SHORT_PART, LONG_PART = 256, 512
+"""Features that a program multiplies: more where there are more than half of the most."""
 
 
 def suits_products(sizes: Sizes) -> bool:
-    """Where so many rows choose most fragments, of which none is cut needlessly small."""
+    """Where there are so many rows that most fragments are chosen, and the second launch has not too much to
+    add up."""
     few = 1 < sizes.fragments <= sizes.rows <= MOST_ROWS and 0 < sizes.narrow <= MOST_FEATURES // 16
     return few and max(sizes.features, sizes.outputs) <= MOST_FEATURES and _number(sizes) <= MOST_PRODUCTS
 
@@ -72,7 +72,7 @@ def _common(sizes: Sizes) -> dict[str, Any]:
 
 
 def _part(sizes: Sizes) -> int:
-    most = next((part for features, part in PART.items() if sizes.features <= features), max(PART.values()))
+    most = SHORT_PART if sizes.features <= MOST_FEATURES // 2 else LONG_PART
     return max(16, min(most, next_power(sizes.size)))
 
 

@@ -124,10 +124,8 @@ def _hidden(
     hidden = tl.zeros((ROWS, COLUMNS), tl.float32)
     for first in tl.static_range(0, ALL_FRAGMENTS * PIECES, AT_ONCE):
         split = first + tl.arange(0, AT_ONCE)
-        others = (
-            there[:, None] & (split < SPLITS)[None, :] & (fragment[:, None] != (split // PIECES)[None, :])
-        )
-        known = others[:, :, None] & (column < NARROW)[None, None, :]
+        others = (split < SPLITS)[None, :] & (fragment[:, None] != (split // PIECES)[None, :])
+        known = (there[:, None] & others)[:, :, None] & (column < NARROW)[None, None, :]
         hidden += tl.sum(tl.load(sums + split[None, :, None] * NARROW, known, other=0.0), 1)
     return hidden
 
@@ -161,19 +159,9 @@ def products_chosen(
     wanted = known[:, None, :] & (part < PARTS)[None, :, None]
     acc += tl.sum(tl.load(products + output[None, None, :], wanted, other=0.0), 1)
     h = _hidden(
-        scratch,
-        row,
-        there,
-        fragment,
-        column,
-        FRAGMENTS,
-        ALL_FRAGMENTS,
-        NARROW,
-        PIECES,
-        COLUMNS,
-        AT_ONCE,
+        scratch, row, there, fragment, column, FRAGMENTS, ALL_FRAGMENTS, NARROW, PIECES, COLUMNS, AT_ONCE,
         ROWS,
-    )
+    )  # fmt: skip
     if KEEP:  # noqa: SIM102
         if tl.program_id(0) == 0:
             place = hidden + row[:, None] * NARROW + column[None, :]
